@@ -1,0 +1,265 @@
+// One connected agent: who it is, what it may do now, and the requests that it makes. Everything that
+// differs between connections is here; what they share is the daemon's.
+
+import { randomUUID } from 'node:crypto';
+import {
+  features,
+  isRequestName,
+  type Mode,
+  protocolVersion,
+  readRequest,
+  type RequestName,
+  type RequestParams,
+} from '../protocol/agent_messages.ts';
+import { ProtocolError } from '../protocol/errors.ts';
+import { lowerLimits } from '../protocol/limits.ts';
+import { mapEntries, type RawValue, textBytes } from '../protocol/outline.ts';
+import type { RpcHandlers, RpcPeer } from '../protocol/rpc.ts';
+import { decode } from '../protocol/wire.ts';
+import { callToWire, outcomeToWire } from '../runs/outcome.ts';
+import type { Owner } from '../runs/runs.ts';
+import { type Catalogue, makeCatalogue } from '../tools/catalogue.ts';
+import { luaDefinition } from '../tools/definition.ts';
+import { agentProvider } from '../tools/providers/agent.ts';
+import { resolveCwd } from './cwd.ts';
+import { declareTools } from './declared_tools.ts';
+import type { Session } from './identity.ts';
+import { progressNotifier } from './progress.ts';
+import type { DaemonParts } from './parts.ts';
+
+type Known = { readonly session: Session; readonly owner: Owner };
+
+export class Agent {
+  readonly #parts: DaemonParts;
+  readonly #peer: RpcPeer;
+  /** Where in the line of its owner's runs this connection's own are: they end with it. */
+  readonly #connection = randomUUID();
+  #known: Known | undefined;
+  #mode: Mode = 'normal';
+  #nativeToolCalling = true;
+  #cwd: string | undefined;
+  #catalogue: Catalogue;
+  /** What was asked before and changes tools: later requests wait for it. */
+  #settling: Promise<unknown> = Promise.resolve();
+
+  constructor(peer: RpcPeer, parts: DaemonParts) {
+    this.#peer = peer;
+    this.#parts = parts;
+    this.#catalogue = makeCatalogue(parts.builtIn);
+  }
+
+  get handlers(): RpcHandlers {
+    return {
+      request: (method, params) => this.#take(method, params),
+      notification: () => {}, // None is defined from agents; later ones are ignored by this version.
+      fault: (error, method) =>
+        this.#parts.log.error({ method, problem: (error as Error).stack ?? String(error) }, 'a request failed'),
+    };
+  }
+
+  /** The connection has ended: its runs with it. */
+  leave(): void {
+    const known = this.#known;
+    if (!known) return;
+    const cause = { kind: 'interrupted', message: 'the agent disconnected' } as const;
+    this.#parts.runs.stop(cause, (_, run) => run.request.origin === this.#connection);
+    this.#parts.sessions.leave(known.session);
+  }
+
+  async #take(method: string, raw: RawValue): Promise<unknown> {
+    if (!isRequestName(method)) {
+      throw new ProtocolError(
+        'unknown_method',
+        `Cannot take ${JSON.stringify(method.slice(0, 100))}: there is no such request`,
+      );
+    }
+    if (method === 'hello') return this.#inOrder(() => this.#hello(readRequest('hello', decode(raw.bytes)), raw));
+    const known = this.#known ?? await this.#settling.then(() => this.#known);
+    if (!known) throw new ProtocolError('not_hello', `Cannot take ${method}: hello must come first`);
+    return this.#answer(method, raw, known);
+  }
+
+  /** Carries out what changes this agent's tools, one after the other. */
+  #inOrder<T>(change: () => Promise<T>): Promise<T> {
+    const done = this.#settling.then(change);
+    this.#settling = done.catch(() => {});
+    return done;
+  }
+
+  #answer(method: Exclude<RequestName, 'hello'>, raw: RawValue, known: Known): Promise<unknown> | object {
+    const { runs, status } = this.#parts;
+    const session = known.session.id;
+    const params = <Name extends RequestName>(name: Name): RequestParams<Name> => readRequest(name, decode(raw.bytes));
+    switch (method) {
+      case 'set_tools':
+        return this.#inOrder(() => this.#setTools(params('set_tools'), raw));
+      case 'set_mode':
+        return this.#inOrder(() => this.#setMode(params('set_mode').mode));
+      case 'run_code':
+        return this.#settling.then(() => this.#runCode(params('run_code'), raw, known));
+      case 'cancel': {
+        const { run_id: runId, reason } = params('cancel');
+        return { cancelled: runs.cancel(session, runId, reason) };
+      }
+      case 'run':
+        return this.#showRun(session, params('run').run_id);
+      case 'read_spill':
+        return this.#readSpill(session, params('read_spill'));
+      case 'runs': {
+        const { state } = params('runs');
+        const found = runs.summaries(session);
+        return state
+          ? found.filter(({ kind }) => (kind === 'running' || kind === 'queued' ? kind : 'ended') === state)
+          : found;
+      }
+      case 'status':
+        params('status');
+        return status();
+    }
+  }
+
+  async #hello(params: RequestParams<'hello'>, raw: RawValue): Promise<object> {
+    const { config, sessions } = this.#parts;
+    if (params.protocol !== protocolVersion) {
+      throw new ProtocolError(
+        'unsupported_protocol',
+        `Cannot speak protocol ${params.protocol}: this daemon speaks ${protocolVersion}`,
+      );
+    }
+    if (params.cwd !== undefined) this.#cwd = resolveCwd(params.cwd, config.workspace.roots);
+    this.#mode = params.mode ?? this.#mode;
+    this.#nativeToolCalling = params.native_tool_calling ?? this.#nativeToolCalling;
+    // The owner of schemas that are tried before there is a session is the connection.
+    if (params.tools) await this.#declare(params.tools, mapEntries(raw)!.get('tools')!);
+    if (!this.#known) {
+      const session = sessions.open({ agent: params.agent, session: params.session, key: params.session_key });
+      this.#known = { session, owner: { session: session.id, agent: params.agent } };
+    }
+    const { session } = this.#known;
+    return {
+      protocol: protocolVersion,
+      features,
+      server: { name: 'runwarden', version: this.#parts.version, runtime: this.#parts.runtime },
+      session: session.id,
+      session_key: session.key,
+      profile: 'default',
+      ...this.#offer(),
+      limits: { lua: config.limits.lua, javascript: config.limits.javascript },
+    };
+  }
+
+  async #setTools({ tools }: RequestParams<'set_tools'>, raw: RawValue): Promise<object> {
+    await this.#declare(tools, mapEntries(raw)!.get('tools')!);
+    return this.#offer();
+  }
+
+  async #declare(declared: RequestParams<'set_tools'>['tools'], raw: RawValue): Promise<void> {
+    const { checker, builtIn } = this.#parts;
+    this.#catalogue = await declareTools({
+      declared,
+      raw,
+      provider: agentProvider(this.#peer),
+      checker,
+      owner: this.#connection,
+      beside: builtIn,
+    });
+  }
+
+  async #setMode(mode: Mode): Promise<object> {
+    this.#mode = mode;
+    return { mode, ...this.#offer() };
+  }
+
+  /** What the agent can offer its model now. */
+  #offer(): object {
+    const { config } = this.#parts;
+    const offered = this.#nativeToolCalling && this.#mode !== 'inspect';
+    const tools = [...this.#catalogue.tools.values()];
+    const own = tools.filter(({ provider }) => provider.kind === 'agent').map(({ name }) => name);
+    const definition = luaDefinition({
+      catalogue: this.#catalogue,
+      limits: config.limits.lua,
+      mostComputeMs: config.limits.mostComputeMs,
+    });
+    return {
+      code_tools: offered ? [definition] : [],
+      inventory: {
+        direct: own,
+        hidden: [],
+        in_code: tools.map(({ name, class: kind, provider }) => ({ name, class: kind, provider: provider.kind })),
+      },
+    };
+  }
+
+  #runCode(params: RequestParams<'run_code'>, raw: RawValue, { owner }: Known): Promise<object> {
+    const { config, runs, clock } = this.#parts;
+    this.#requireMode();
+    const source = textBytes(mapEntries(raw)!.get('program')!)!;
+    const asked = params.timeout_secs === undefined
+      ? {}
+      : { compute_ms: Math.max(1, Math.round(params.timeout_secs * 1000)) };
+    const limits = lowerLimits(
+      config.limits.lua,
+      { ...params.limits as Record<string, number>, ...asked },
+      config.limits.mostComputeMs,
+    );
+    if (source.length > limits.source_bytes) {
+      throw new ProtocolError(
+        'invalid_params',
+        `Cannot run program: its source must have at most ${limits.source_bytes} bytes, got ${source.length}`,
+      );
+    }
+    const runId = params.run_id ?? randomUUID();
+    const request = {
+      runId,
+      language: 'lua',
+      // A copy: the message that it came in is not kept for it.
+      source: source.slice(),
+      intent: params.intent,
+      turn: params.turn ?? runId,
+      cwd: params.cwd === undefined ? this.#cwd : resolveCwd(params.cwd, config.workspace.roots),
+      limits,
+      catalogue: this.#catalogue,
+      origin: this.#connection,
+      progressed: progressNotifier(clock, (progress) => this.#peer.notify('run_progress', progress)),
+    } as const;
+    return runs.start(owner, request).then(outcomeToWire);
+  }
+
+  #requireMode(): void {
+    if (this.#parts.draining()) {
+      throw new ProtocolError('shutting_down', 'Cannot run program: the daemon is shutting down');
+    }
+    if (this.#mode === 'plan') {
+      throw new ProtocolError('plan_mode', 'Cannot run program in plan mode: leave it with exit_plan first');
+    }
+    if (this.#mode === 'inspect') {
+      throw new ProtocolError('inspect_only', 'Cannot run program: this agent may only inspect');
+    }
+    if (!this.#nativeToolCalling) {
+      throw new ProtocolError(
+        'disabled',
+        'Cannot run program: code mode is not offered to a model without native tool calling',
+      );
+    }
+  }
+
+  #showRun(session: string, runId: string): object {
+    const { outcome, records } = this.#parts.runs.find(session, runId);
+    const calls = records.map((record) => ({
+      ...callToWire(record),
+      result: record.content ?? null,
+      context: record.context,
+      assessment: null,
+    }));
+    return { outcome: outcome ? outcomeToWire(outcome) : null, calls };
+  }
+
+  async #readSpill(session: string, { run_id: runId, offset, bytes }: RequestParams<'read_spill'>): Promise<object> {
+    const { outcome } = this.#parts.runs.find(session, runId);
+    if (!outcome?.spillPath) {
+      throw new ProtocolError('no_such_run', `Cannot read the spill file of run ${JSON.stringify(runId)}: it has none`);
+    }
+    return this.#parts.spill.read(outcome.spillPath, offset, bytes);
+  }
+}

@@ -1,0 +1,79 @@
+// The provider that hands a call back to the agent which asked for the run: `call_tool` out, its answer
+// in the three answers of a program. Reaches the agent through protocol/rpc.ts; owns no connection.
+
+import { z } from 'zod';
+import { jsonText } from '../../protocol/json_text.ts';
+import { isNil, mapEntries, RawValue, textBytes } from '../../protocol/outline.ts';
+import { RemoteError, type RpcPeer } from '../../protocol/rpc.ts';
+import { decode } from '../../protocol/wire.ts';
+import { denied, failed, notRun, type Provider, type ToolAnswer, type ToolRequest } from '../provider.ts';
+
+const maxMessageChars = 8192;
+const strings = z.array(z.string());
+
+export function agentProvider(peer: RpcPeer): Provider {
+  return { kind: 'agent', call: (request) => callAgent(peer, request) };
+}
+
+async function callAgent(peer: RpcPeer, request: ToolRequest): Promise<ToolAnswer> {
+  const { runId, call, tool, class: toolClass, turn, intent, signal } = request;
+  const cancel = () => peer.notify('cancel_call', { run_id: runId, call });
+  signal.addEventListener('abort', cancel, { once: true });
+  try {
+    const asked = {
+      run_id: runId,
+      call,
+      tool,
+      arguments: request.arguments,
+      class: toolClass,
+      turn,
+      ...(intent === undefined ? {} : { intent }),
+    };
+    return readAnswer(await peer.request('call_tool', asked), tool);
+  } catch (error) {
+    if (!(error instanceof RemoteError)) throw error;
+    return error.code === 'denied' ? denied(error.message) : notRun(error.message);
+  } finally {
+    signal.removeEventListener('abort', cancel);
+  }
+}
+
+/** An answer that is not as the protocol has it is no answer: the program is told, and what it is. */
+function readAnswer(result: RawValue, tool: string): ToolAnswer {
+  const entries = mapEntries(result);
+  const ok: unknown = decodeEntry(entries?.get('ok'));
+  if (!entries || typeof ok !== 'boolean') {
+    return failed(
+      `Cannot read the agent's answer of ${tool}: it must be a map with ok true or false, got ${
+        jsonText(result.bytes, 200)
+      }`,
+    );
+  }
+  const given = entries.get('content');
+  const isText = given !== undefined && textBytes(given) !== undefined;
+  const content = isText ? given : undefined;
+  const plain = entries.get('structured');
+  const structured = plain && !isNil(plain) ? plain : given && !isText && !isNil(given) ? given : undefined;
+  return {
+    status: ok ? 'ok' : 'failed',
+    message: ok ? '' : failureMessage(entries, given),
+    content,
+    structured,
+    complete: z.boolean().optional().catch(undefined).parse(decodeEntry(entries.get('complete'))),
+    changedPaths: strings.catch([]).parse(decodeEntry(entries.get('changed_paths'))),
+    context: strings.catch([]).parse(decodeEntry(entries.get('context'))),
+  };
+}
+
+function failureMessage(entries: ReadonlyMap<string, RawValue>, content: RawValue | undefined): string {
+  const text = content && textBytes(content);
+  if (text && text.length > 0) return new TextDecoder().decode(text.subarray(0, 1024 * 1024));
+  const error = z.object({ message: z.string() }).safeParse(decodeEntry(entries.get('error')));
+  if (error.success) return error.data.message.slice(0, maxMessageChars);
+  return content && !isNil(content)
+    ? jsonText(content.bytes, maxMessageChars)
+    : 'the tool reported a failure without saying why';
+}
+
+const decodeEntry = (value: RawValue | undefined): unknown =>
+  value === undefined ? undefined : decode(value.bytes) ?? undefined;

@@ -1,0 +1,121 @@
+// The Unix socket that agents connect to: claimed without ever taking it from a living daemon, private from
+// its first moment, and removed at the end if it is still ours.
+
+import { chmodSync, linkSync, lstatSync, mkdirSync, renameSync, rmSync } from 'node:fs';
+import { connect, createServer, type Server, type Socket } from 'node:net';
+import path from 'node:path';
+import process from 'node:process';
+
+/** Longest path of a socket that the kernel takes, in bytes. */
+const longestPath = 107;
+
+export type UnixListener = {
+  /** Accepts no more connections and removes the socket. */
+  readonly close: () => Promise<void>;
+};
+
+/**
+ * Listens at `file`. A socket that is already there is replaced only if a connection to it is refused.
+ * @throws {Error} if another daemon serves there, something else stands there, or the path is too long
+ */
+export async function listenUnix(
+  options: { file: string; mode: number; accept: (socket: Socket) => void },
+): Promise<UnixListener> {
+  const file = path.resolve(options.file);
+  const draft = `${file}.${process.pid}`;
+  if (Buffer.byteLength(draft) > longestPath) {
+    throw new Error(
+      `Cannot listen at ${file}: its path must have at most ${longestPath - String(process.pid).length - 1} bytes`,
+    );
+  }
+  mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
+  const server = createServer({ pauseOnConnect: false, allowHalfOpen: true }, options.accept);
+  rmSync(draft, { force: true });
+  await listenPrivately(server, draft);
+  try {
+    chmodSync(draft, options.mode);
+    await claim(draft, file);
+  } catch (error) {
+    server.close();
+    throw error;
+  } finally {
+    rmSync(draft, { force: true });
+  }
+  const own = lstatSync(file);
+  return {
+    close: () => {
+      if (isSame(file, own)) rmSync(file, { force: true });
+      return new Promise((resolve) => void server.close(() => resolve()));
+    },
+  };
+}
+
+function listenPrivately(server: Server, file: string): Promise<void> {
+  const mask = process.umask(0o077);
+  return new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(file, () => {
+      server.off('error', reject);
+      resolve();
+    });
+  }).finally(() => process.umask(mask));
+}
+
+/** Gives the listening socket `draft` the name `file`; a link fails where something stands, so two starters cannot both have it. */
+async function claim(draft: string, file: string): Promise<void> {
+  for (let tries = 0; tries < 5; tries++) {
+    try {
+      linkSync(draft, file);
+      return;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    }
+    await removeStale(file);
+  }
+  throw new Error(`Cannot listen at ${file}: others take it again and again`);
+}
+
+/** Removes a socket that nobody serves. It is moved aside and asked once more, in case another starter has just placed a living one. */
+async function removeStale(file: string): Promise<void> {
+  const inUse = new Error(`Cannot listen at ${file}: another daemon serves there; stop it, or choose another socket`);
+  const there = await ask(file);
+  if (there === 'gone') return;
+  if (there === 'served') throw inUse;
+  const aside = `${file}.${process.pid}.stale`;
+  try {
+    renameSync(file, aside);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return;
+    throw error;
+  }
+  const living = await ask(aside) === 'served';
+  if (living) linkSync(aside, file);
+  rmSync(aside, { force: true });
+  if (living) throw inUse;
+}
+
+/** Only a refused connection proves that nobody serves. */
+function ask(file: string): Promise<'served' | 'refused' | 'gone'> {
+  const stats = lstatSync(file, { throwIfNoEntry: false });
+  if (!stats) return Promise.resolve('gone');
+  if (!stats.isSocket()) {
+    return Promise.reject(new Error(`Cannot listen at ${file}: something that is no socket stands there`));
+  }
+  return new Promise((resolve, reject) => {
+    const socket = connect(file);
+    socket.once('connect', () => {
+      socket.destroy();
+      resolve('served');
+    });
+    socket.once('error', (error: NodeJS.ErrnoException) => {
+      if (error.code === 'ECONNREFUSED') resolve('refused');
+      else if (error.code === 'ENOENT') resolve('gone');
+      else reject(new Error(`Cannot listen at ${file}: whether it is served cannot be told: ${error.message}`));
+    });
+  });
+}
+
+function isSame(file: string, own: { dev: number; ino: number }): boolean {
+  const now = lstatSync(file, { throwIfNoEntry: false });
+  return now !== undefined && now.dev === own.dev && now.ino === own.ino;
+}
