@@ -8,6 +8,7 @@ import { defaultWireBounds, mapEntries, RawValue } from '../protocol/outline.ts'
 import { RemoteError, type RpcHandlers, RpcPeer } from '../protocol/rpc.ts';
 import { ProtocolError } from '../protocol/errors.ts';
 import { decode, decodeIntegers, type IntegerReading } from '../protocol/wire.ts';
+import { declarations, toResult } from './answers.ts';
 import type {
   AgentTools,
   HelloAnswer,
