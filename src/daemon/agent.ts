@@ -40,7 +40,7 @@ export class Agent {
   #cwd: string | undefined;
   #catalogue: Catalogue;
   /** What was asked before and changes tools: later requests wait for it. */
-  #settling: Promise<unknown> = Promise.resolve();
+  #settling: Promise<unknown> | undefined;
 
   constructor(peer: RpcPeer, parts: DaemonParts) {
     this.#peer = peer;
@@ -74,15 +74,20 @@ export class Agent {
       );
     }
     if (method === 'hello') return this.#inOrder(() => this.#hello(readRequest('hello', decode(raw.bytes)), raw));
-    const known = this.#known ?? await this.#settling.then(() => this.#known);
+    // Only what has to wait does, so that requests keep their order.
+    if (this.#settling && (!this.#known || method === 'run_code')) await this.#settling;
+    const known = this.#known;
     if (!known) throw new ProtocolError('not_hello', `Cannot take ${method}: hello must come first`);
     return this.#answer(method, raw, known);
   }
 
   /** Carries out what changes this agent's tools, one after the other. */
   #inOrder<T>(change: () => Promise<T>): Promise<T> {
-    const done = this.#settling.then(change);
-    this.#settling = done.catch(() => {});
+    const done = (this.#settling ?? Promise.resolve()).then(change);
+    const settled = done.then(() => {}, () => {}).then(() => {
+      if (this.#settling === settled) this.#settling = undefined;
+    });
+    this.#settling = settled;
     return done;
   }
 
@@ -96,11 +101,9 @@ export class Agent {
       case 'set_mode':
         return this.#inOrder(() => this.#setMode(params('set_mode').mode));
       case 'run_code':
-        return this.#settling.then(() => this.#runCode(params('run_code'), raw, known));
-      case 'cancel': {
-        const { run_id: runId, reason } = params('cancel');
-        return { cancelled: runs.cancel(session, runId, reason) };
-      }
+        return this.#runCode(params('run_code'), raw, known);
+      case 'cancel':
+        return this.#cancel(session, params('cancel'));
       case 'run':
         return this.#showRun(session, params('run').run_id);
       case 'read_spill':
@@ -242,6 +245,13 @@ export class Agent {
         'Cannot run program: code mode is not offered to a model without native tool calling',
       );
     }
+  }
+
+  async #cancel(session: string, { run_id: runId, reason }: RequestParams<'cancel'>): Promise<object> {
+    const { runs } = this.#parts;
+    // The run may have been asked for just before, and wait for the tools that it is to have.
+    if (!runs.has(session, runId)) await this.#settling;
+    return { cancelled: runs.cancel(session, runId, reason) };
   }
 
   #showRun(session: string, runId: string): object {

@@ -34,6 +34,8 @@ export type DaemonOptions = {
   readonly state: string;
   readonly config: Config;
   readonly log: Log;
+  /** Folder for the children's stripped modules; below the state folder unless daemons share it. */
+  readonly modules?: string;
 };
 
 export class Daemon {
@@ -63,14 +65,14 @@ export class Daemon {
     return daemon;
   }
 
-  private constructor({ state, config, log }: DaemonOptions) {
+  private constructor({ state, config, log, modules = path.join(state, 'children') }: DaemonOptions) {
     mkdirSync(state, { recursive: true, mode: 0o700 });
     const clock = systemClock;
     const runtime = chooseChildRuntime(config.pool.runtime);
     if (runtime.reason) {
       log.warn({ runtime: runtime.name, reason: runtime.reason }, 'children run on another runtime than Node');
     }
-    const launches = prepareLaunches(runtime, path.join(state, 'children'));
+    const launches = prepareLaunches(runtime, modules);
     this.#pool = new Pool({ launch: launches.lua, warm: config.pool.warm, clock, log });
     const checker = new ArgumentChecker({ launch: launches.checker, clock, log });
     const spill = new SpillFolder(state);

@@ -33,8 +33,7 @@ export function describeEnding(
   const traceback = end.traceback ?? undefined;
   if (cause) {
     // Beside a cause of ours the child's message can only tell where the program was.
-    const where = end.ending === 'interrupted' || end.ending === 'final' ? end.message : '';
-    return { ...cause, message: at(cause.message, where), traceback, stoppedBy: 'inside' };
+    return { ...cause, message: cause.message + whereItWas(end), traceback, stoppedBy: 'inside' };
   }
   switch (end.ending) {
     case 'memory':
@@ -54,7 +53,7 @@ export function describeEnding(
 
 function memoryCause(used: number, where: string, limits: Limits): Cause {
   const limit = limits.memory_bytes;
-  const message = at(`the program held more than ${limit / (1024 * 1024)} MiB`, where);
+  const message = `the program held more than ${limit / (1024 * 1024)} MiB${where && `, at ${where}`}`;
   return {
     kind: 'memory',
     message,
@@ -62,7 +61,11 @@ function memoryCause(used: number, where: string, limits: Limits): Cause {
   };
 }
 
-const at = (message: string, where: string): string => where === '' ? message : `${message}, at ${where}`;
+/** A signal may meet a loop that makes no calls between two places where the interpreter notes its line: then the line is the last one noted. */
+function whereItWas(end: Exclude<ChildEnd, { ending: 'crashed' }>): string {
+  if (end.message === '' || (end.ending !== 'interrupted' && end.ending !== 'final')) return '';
+  return `, ${end.ending === 'interrupted' ? 'last seen ' : ''}at ${end.message}`;
+}
 
 /** @param openTools the tools that had a call open when the clock ran out */
 export function timeCause(

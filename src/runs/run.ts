@@ -112,6 +112,7 @@ export class Run {
   stop(cause: Cause): void {
     if (this.#cause || this.#state === 'ending' || this.#state === 'ended') return;
     this.#cause = cause;
+    this.#services.log.debug({ run: this.request.runId, kind: cause.kind, message: cause.message }, 'told to stop');
     this.#stopping.abort(new Error(cause.message));
     this.#haltChild();
   }

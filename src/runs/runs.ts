@@ -70,6 +70,10 @@ export class Runs {
     return true;
   }
 
+  has(session: string, runId: string): boolean {
+    return this.#entries.has(keyOf(session, runId));
+  }
+
   /** Stops the runs under way that `chosen` picks. */
   stop(cause: Cause, chosen: (owner: Owner, run: Run) => boolean): void {
     for (const { owner, run, outcome } of this.#entries.values()) if (!outcome && chosen(owner, run)) run.stop(cause);
