@@ -251,4 +251,6 @@ const callKey = (runId: string, call: number): string => `${runId}\0${call}`;
 const reasonOf = (signal: AbortSignal | undefined): string | undefined =>
   signal?.reason instanceof Error ? signal.reason.message : undefined;
 
+// This module is what agents import: what their handlers need comes with it.
+export { answer, denied, failed } from './answers.ts';
 export { RemoteError };

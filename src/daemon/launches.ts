@@ -3,7 +3,7 @@
 
 import path from 'node:path';
 import { findKoffi } from '../runtime/native.ts';
-import { type ChildRuntime } from '../runtime/runtime.ts';
+import type { ChildRuntime, RuntimeName } from '../runtime/runtime.ts';
 import { packageFile, packageFolder, stripModules } from '../runtime/stripped_modules.ts';
 import { type Launch, spawnLauncher } from '../supervisor/launcher.ts';
 
@@ -30,18 +30,19 @@ export function prepareLaunches(
     checker: spawnLauncher({
       ...recipe,
       entry: checker.entry,
-      readable: [checker.folder, ...checkerPackages()],
+      readable: [checker.folder, ...checkerPackages(runtime.name)],
       generatesCode: true,
       parameters: [JSON.stringify({ koffi, glue: '' })],
     }),
   };
 }
 
-/** The packages that the checker imports, and theirs. */
-function checkerPackages(): string[] {
+/** The packages that the checker imports, and theirs. Deno looks for them in the folder that they lie in, too. */
+function checkerPackages(runtime: RuntimeName): string[] {
   const ajv = packageFolder('ajv');
   const inner = ['fast-deep-equal', 'fast-uri', 'json-schema-traverse'].map((name) =>
     packageFolder(name, path.join(ajv, 'package.json'))
   );
-  return [ajv, packageFolder('re2js'), ...inner];
+  const folders = [ajv, packageFolder('re2js'), ...inner];
+  return runtime === 'node' ? folders : [...new Set(folders.map((folder) => path.dirname(folder)))];
 }

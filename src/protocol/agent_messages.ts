@@ -88,7 +88,9 @@ function describeIssue(issue: z.core.$ZodIssue): string {
   const path = issue.path.map((step, i) => typeof step === 'number' ? `[${step}]` : (i > 0 ? '.' : '') + String(step))
     .join('');
   if (issue.code === 'unrecognized_keys') {
-    return `${path ? path + ' ' : ''}has no key ${issue.keys.map((key) => JSON.stringify(key)).join(', ')}`;
+    return `${path ? `${path} has` : 'the parameters have'} no key ${
+      issue.keys.map((key) => JSON.stringify(key)).join(', ')
+    }`;
   }
   const got = issue.input === undefined ? 'nothing' : shown(issue.input);
   const expected = issue.message.replace(/^Invalid (input|option|string): */, '').replace(/, received .*$/, '').replace(

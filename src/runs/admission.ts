@@ -1,5 +1,6 @@
 // Who may start a program when: bounded running and queued runs, overall and per agent,
-// and places given in turn between agents. Refusals say what is full.
+// and places given in turn between agents. Refusals say what is full. An agent is known by its session here:
+// its name is a claim, by which anybody could take somebody else's places.
 
 import { ProtocolError } from '../protocol/errors.ts';
 import type { AdmissionLimits } from '../protocol/limits.ts';

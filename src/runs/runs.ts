@@ -54,7 +54,7 @@ export class Runs {
       );
     }
     const run = new Run(request, this.#services);
-    const admitted = this.#admission.enter(owner.agent, run.stopSignal);
+    const admitted = this.#admission.enter(owner.session, run.stopSignal);
     const entry: Entry = { owner, run, outcome: undefined };
     this.#entries.set(key, entry);
     const ending = this.#carryThrough(entry, admitted).finally(() => this.#underWay.delete(ending));

@@ -30,6 +30,7 @@ function commandLine({ runtime, entry, readable, generatesCode, parameters }: Re
     return [
       'run',
       '--quiet',
+      '--unstable-detect-cjs',
       '--no-prompt',
       '--no-config',
       '--no-lock',
@@ -61,7 +62,7 @@ export function spawnLauncher(recipe: Recipe): Launch {
   // Deno takes further descriptors only when told which, and without a folder that is none it opens caches
   // that all its processes of a user share. Nothing else is in a child's environment.
   const env: Record<string, string> = recipe.runtime.name === 'deno'
-    ? { DENO_EXTRA_STDIO_FDS: '3', DENO_DIR: '/dev/null' }
+    ? { DENO_EXTRA_STDIO_FDS: '3', DENO_DIR: '/dev/null', NO_COLOR: '1' }
     : {};
   return () => {
     const child = spawn(recipe.runtime.executable, line, {

@@ -20,9 +20,7 @@ export function installLibrary(lua: Lua, host: ProgramHost): LibraryState {
   const denials: string[] = [];
   const state = lua.main;
   const { api } = lua;
-  api.lua_createtable!(state, 0, 1);
-  lua.pushText(state, 'array');
-  lua.setField(state, -2, '__name');
+  api.lua_createtable!(state, 0, 0);
   const arrayMark = lua.keep(state);
   // Set once: what a closure made by `tool.NAME` calls, whatever becomes of the globals.
   let ended: ProgramEnded | undefined;
