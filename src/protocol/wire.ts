@@ -82,13 +82,16 @@ const protoKey = Buffer.from('__proto__');
 /**
  * Decodes one complete value into plain data: maps become objects, `bin` a Uint8Array, integers beyond 2^53 BigInt.
  * The bytes must have passed a `MessageReader` or `checkValue`.
+ * @throws {ProtocolError} `invalid_message` if a map has a key that is no text and no number
  */
 export function decode(bytes: Uint8Array): any {
-  // msgpackr renames this key to keep prototypes safe; the slow path keeps both the name and the prototypes.
-  if (Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).includes(protoKey)) {
-    return fromMaps(mapReader.unpack(bytes as Buffer));
+  try {
+    // msgpackr renames this key to keep prototypes safe; the slow path keeps both the name and the prototypes.
+    const view = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+    return view.includes(protoKey) ? fromMaps(mapReader.unpack(view)) : objectReader.unpack(view);
+  } catch (error) {
+    throw new ProtocolError('invalid_message', `Cannot decode a value: ${(error as Error).message}`);
   }
-  return objectReader.unpack(bytes as Buffer);
 }
 
 function fromMaps(value: unknown): unknown {

@@ -176,7 +176,11 @@ export class Run {
     this.#asked = asked.call;
     // The program is being stopped: nothing that it still asks for happens.
     if (this.#cause) return this.#answerFinal(asked.call);
-    const serving = this.#serve(asked).finally(() => this.#serving.delete(serving));
+    const serving = this.#serve(asked).catch((error: Error) => {
+      // A fault of ours costs this run, and is told as what it is.
+      this.#services.log.error({ run: this.request.runId, problem: error.stack }, 'a call could not be carried out');
+      this.stop({ kind: 'crashed', message: `the daemon could not carry out call ${asked.call}: ${error.message}` });
+    }).finally(() => this.#serving.delete(serving));
     this.#serving.add(serving);
   }
 

@@ -70,8 +70,9 @@ export function serveConnection(options: {
     try {
       for (const message of reader.feed(chunk)) peer.receive(message);
     } catch (error) {
-      if (!(error instanceof ProtocolError)) throw error;
-      breakOff(error);
+      // Whatever a message has met, it costs its own connection only.
+      if (!(error instanceof ProtocolError)) made.fault(error, 'a message');
+      breakOff(error instanceof ProtocolError ? error : new ProtocolError('internal', (error as Error).message));
     }
   });
   socket.on('end', () => socket.end());

@@ -80,6 +80,14 @@ const broken: Record<string, { bytes: Uint8Array; says: RegExp }> = {
     says: /it must be an unsigned 32-bit integer/,
   },
   'a negative id': { bytes: encode([0, -1, 'status', [{}]]), says: /it must be an unsigned 32-bit integer/ },
+  'an id that is a map with an array as its key': {
+    bytes: Uint8Array.from([0x94, 0x00, 0x81, 0x90, 0x01, 0xa1, 0x78, 0x90]),
+    says: /^Cannot decode a value: /,
+  },
+  'a type that is a map with a map as its key': {
+    bytes: Uint8Array.from([0x94, 0x81, 0x80, 0x01, 0x01, 0xa1, 0x78, 0x90]),
+    says: /^Cannot decode a value: /,
+  },
   'a method that is no text': { bytes: encode([0, 1, 5, [{}]]), says: /it must be a string/ },
   'parameters that are no map': { bytes: encode([0, 1, 'status', [5]]), says: /they must be an array of one map/ },
 };
