@@ -51,7 +51,8 @@ export class Client {
   readonly #open = new Map<string, AbortController>();
   #tools: AgentTools;
   #hello: HelloAnswer | undefined;
-  #nextRun = 1;
+  /** Why the connection ended, or will. */
+  #reason = 'the connection to the daemon has ended';
 
   private constructor(socket: Duplex, options: ConnectOptions) {
     this.#socket = socket;
@@ -75,12 +76,11 @@ export class Client {
         socket.destroy(error as Error);
       }
     });
-    let reason = 'the connection to the daemon has ended';
-    socket.on('error', (error) => reason = `the connection to the daemon failed: ${error.message}`);
+    socket.on('error', (error) => this.#reason = `the connection to the daemon failed: ${error.message}`);
     socket.once('close', () => {
-      for (const controller of this.#open.values()) controller.abort(new Error(reason));
-      this.#peer.close(reason);
-      options.closed?.(reason);
+      for (const controller of this.#open.values()) controller.abort(new Error(this.#reason));
+      this.#peer.close(this.#reason);
+      options.closed?.(this.#reason);
     });
   }
 
@@ -138,7 +138,7 @@ export class Client {
       signal,
       progress,
       timeoutSecs,
-      runId = `${this.session.id.slice(0, 8)}-${process.pid}-${this.#nextRun++}`,
+      runId = crypto.randomUUID(),
       ...rest
     } = options;
     const cancel = () => void this.cancel(runId, reasonOf(signal)).catch(() => {}); // It has ended by itself meanwhile.
@@ -241,6 +241,7 @@ export class Client {
   #hear(method: string, params: RawValue): void {
     const news = decode(params.bytes);
     if (method === 'run_progress') this.#progress.get(news.run_id)?.(news);
+    else if (method === 'error') this.#reason = `the daemon closed the connection: ${news.message}`;
     else if (method === 'cancel_call') {
       this.#open.get(callKey(news.run_id, news.call))?.abort(new Error('the run has ended'));
     }

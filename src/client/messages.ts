@@ -4,7 +4,7 @@
 export type JsonSchema = Readonly<Record<string, unknown>> | boolean;
 export type ToolClass = 'read' | 'edit' | 'execute' | 'other';
 
-/** One call, as a handler sees it. `(runId, call)` never repeats: use it as idempotency key. */
+/** One call, as a handler sees it. `(runId, call)` never repeats in a session: use it as idempotency key. */
 export type ToolCall = {
   readonly runId: string;
   readonly call: number;

@@ -39,6 +39,8 @@ export class Agent {
   #nativeToolCalling = true;
   #cwd: string | undefined;
   #catalogue: Catalogue;
+  /** The names of the agent's own tools, those included that no program may call. */
+  #declared: readonly string[] = [];
   /** What was asked before and changes tools: later requests wait for it. */
   #settling: Promise<unknown> | undefined;
 
@@ -129,6 +131,13 @@ export class Agent {
         `Cannot speak protocol ${params.protocol}: this daemon speaks ${protocolVersion}`,
       );
     }
+    if (params.serves && params.serves.length > 0) {
+      // An agent that trusts in its vetoes must not be left without being asked.
+      throw new ProtocolError(
+        'invalid_params',
+        `Cannot take hello: this daemon does not ask agents for ${params.serves.join(', ')}`,
+      );
+    }
     if (params.cwd !== undefined) this.#cwd = resolveCwd(params.cwd, config.workspace.roots);
     this.#mode = params.mode ?? this.#mode;
     this.#nativeToolCalling = params.native_tool_calling ?? this.#nativeToolCalling;
@@ -166,6 +175,7 @@ export class Agent {
       owner: this.#connection,
       beside: builtIn,
     });
+    this.#declared = declared.map(({ name }) => name);
   }
 
   async #setMode(mode: Mode): Promise<object> {
@@ -178,7 +188,6 @@ export class Agent {
     const { config } = this.#parts;
     const offered = this.#nativeToolCalling && this.#mode !== 'inspect';
     const tools = [...this.#catalogue.tools.values()];
-    const own = tools.filter(({ provider }) => provider.kind === 'agent').map(({ name }) => name);
     const definition = luaDefinition({
       catalogue: this.#catalogue,
       limits: config.limits.lua,
@@ -187,7 +196,7 @@ export class Agent {
     return {
       code_tools: offered ? [definition] : [],
       inventory: {
-        direct: own,
+        direct: this.#declared,
         hidden: [],
         in_code: tools.map(({ name, class: kind, provider }) => ({ name, class: kind, provider: provider.kind })),
       },

@@ -27,6 +27,9 @@ const manifest = JSON.parse(readFileSync(new URL('../../package.json', import.me
 /** The version of this package. */
 export const version: string = manifest.version;
 
+/** Runs are kept in memory, so a daemon does not know the spill files of the one before it. */
+const keepSpillDays = 30;
+
 export type DaemonOptions = {
   /** Path of the Unix socket. */
   readonly socket: string;
@@ -76,6 +79,9 @@ export class Daemon {
     this.#pool = new Pool({ launch: launches.lua, warm: config.pool.warm, clock, log });
     const checker = new ArgumentChecker({ launch: launches.checker, clock, log });
     const spill = new SpillFolder(state);
+    spill.sweep(keepSpillDays).catch((error: Error) =>
+      log.warn({ problem: error.message }, 'old spill files could not be removed')
+    );
     const runs = new Runs(
       {
         pool: this.#pool,

@@ -14,11 +14,11 @@ export function prepareLaunches(
 ): { readonly lua: Launch; readonly checker: Launch } {
   const koffi = findKoffi();
   const lua = stripModules({
-    entry: new URL('../child/main.ts', import.meta.url),
+    entry: childModule('main'),
     files: { 'glue.wasm': packageFile('wasmoon/dist/glue.wasm') },
     cache,
   });
-  const checker = stripModules({ entry: new URL('../child/checker_main.ts', import.meta.url), files: {}, cache });
+  const checker = stripModules({ entry: childModule('checker_main'), files: {}, cache });
   const recipe = { runtime, generatesCode: false };
   return {
     lua: spawnLauncher({
@@ -36,6 +36,9 @@ export function prepareLaunches(
     }),
   };
 }
+
+/** A module of the children: TypeScript here, JavaScript in a published package. */
+const childModule = (name: string): URL => new URL(`../child/${name}${path.extname(import.meta.url)}`, import.meta.url);
 
 /** The packages that the checker imports, and theirs. Deno looks for them in the folder that they lie in, too. */
 function checkerPackages(runtime: RuntimeName): string[] {

@@ -4,14 +4,14 @@
 import { Buffer } from 'node:buffer';
 import type { Clock } from '../supervisor/clocks.ts';
 import { callToWire } from '../runs/outcome.ts';
-import type { Run } from '../runs/run.ts';
+import type { RunView } from '../runs/run_request.ts';
 
 const intervalMs = 100;
 const recentCalls = 4;
 const printedTailBytes = 2048;
 
 /** @returns what a run's request takes as `progressed` */
-export function progressNotifier(clock: Clock, send: (progress: object) => void): (run: Run) => void {
+export function progressNotifier(clock: Clock, send: (progress: object) => void): (run: RunView) => void {
   let due = false;
   let printedBytes = 0;
   return (run) => {

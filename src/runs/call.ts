@@ -25,7 +25,7 @@ export type CallContext = {
   /** For tools without a timeout of their own, in milliseconds. */
   readonly defaultTimeoutMs: number;
   readonly signal: AbortSignal;
-  /** The call goes to its provider now, or is back: its time is not compute. */
+  /** The call goes to its provider now, or is back. */
   readonly opened: (record: CallRecord) => void;
   readonly closed: (record: CallRecord) => void;
 };
@@ -35,6 +35,9 @@ export type CallEnd =
   /** A bound of the run has fired: the program ends here. */
   | { readonly final: { readonly kind: FailureKind; readonly message: string; readonly exhausted: Exhausted } };
 
+/** A program that goes on asking for what is refused is ended after so many. */
+const mostRefused = 1000;
+
 export async function carryOut(
   asked: { call: number; tool: string; arguments: Uint8Array },
   context: CallContext,
@@ -43,12 +46,10 @@ export async function carryOut(
   const resolved = resolveTool(context.catalogue, asked.tool);
   // A copy: what came from the child is a view of a larger chunk, and may have to be mended.
   const args = asked.arguments.slice();
-  if ('problem' in resolved) return { answer: refuse(asked, args, 'other', resolved.problem, ledger) };
+  if ('problem' in resolved) return refuse(asked, args, 'other', resolved.problem, ledger);
   const { tool } = resolved;
   const problem = await mendArguments(tool, args, context.checkArguments);
-  if (problem !== undefined) {
-    return { answer: refuse({ ...asked, tool: tool.name }, args, tool.class, problem, ledger) };
-  }
+  if (problem !== undefined) return refuse({ ...asked, tool: tool.name }, args, tool.class, problem, ledger);
 
   if (ledger.dispatched >= limits.calls) {
     const message = `the program made more than ${limits.calls} tool calls`;
@@ -89,12 +90,25 @@ function refuse(
   toolClass: Tool['class'],
   message: string,
   ledger: Ledger,
-): ToolAnswer {
+): CallEnd {
   ledger.refuse({ call: asked.call, tool: asked.tool, class: toolClass, arguments: new RawValue(args), message });
-  return notRun(message);
+  if (ledger.refused <= mostRefused) return { answer: notRun(message) };
+  // Nothing else bounds them: they are not counted as calls, and checking them is not compute.
+  const exhausted = { name: 'calls', used: ledger.refused, limit: mostRefused, requested: ledger.refused } as const;
+  return {
+    final: {
+      kind: 'calls',
+      message: `the program made more than ${mostRefused} calls that could not be run`,
+      exhausted,
+    },
+  };
 }
 
-async function dispatch(tool: Tool, record: CallRecord, context: CallContext): Promise<ToolAnswer | 'timeout'> {
+async function dispatch(
+  tool: Tool,
+  record: CallRecord,
+  context: CallContext,
+): Promise<ToolAnswer | 'timeout' | 'stopped'> {
   const timeoutMs = tool.timeoutMs ?? context.defaultTimeoutMs;
   const timeout = new AbortController();
   const { promise: late, resolve } = Promise.withResolvers<'timeout'>();
@@ -117,6 +131,7 @@ async function dispatch(tool: Tool, record: CallRecord, context: CallContext): P
   try {
     return await Promise.race([tool.provider.call(request), late]);
   } catch (error) {
+    if (context.signal.aborted) return 'stopped';
     return failed(`tool ${JSON.stringify(tool.name)} failed: ${(error as Error).message}`);
   } finally {
     timer.cancel();
@@ -124,10 +139,15 @@ async function dispatch(tool: Tool, record: CallRecord, context: CallContext): P
 }
 
 /** Holds the answer to the byte bounds and writes the rest of its row. */
-function settle(answer: ToolAnswer | 'timeout', record: CallRecord, { ledger, limits }: CallContext): CallEnd {
-  if (answer === 'timeout') {
+function settle(
+  answer: ToolAnswer | 'timeout' | 'stopped',
+  record: CallRecord,
+  { ledger, limits }: CallContext,
+): CallEnd {
+  if (typeof answer === 'string') {
     // It was dispatched and never told how it went: the row stays unknown.
-    record.message = `tool ${JSON.stringify(record.tool)} gave no answer in time; it may still be running`;
+    const when = answer === 'timeout' ? 'in time' : 'before the end';
+    record.message = `tool ${JSON.stringify(record.tool)} gave no answer ${when}; it may still be running`;
     return { answer: failed(record.message) };
   }
   const size = contentSize(answer);

@@ -11,7 +11,7 @@ import type { Ledger } from './ledger.ts';
 import type { Outcome, Usage } from './outcome.ts';
 import type { Printed } from './printed.ts';
 import { writeReport } from './report.ts';
-import type { RunRequest } from './run.ts';
+import type { RunRequest } from './run_request.ts';
 import type { SpillFolder } from './spill.ts';
 
 /** How much of what was printed goes into an outcome as data; the whole is in the spill file. */

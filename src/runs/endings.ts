@@ -21,7 +21,9 @@ export function describeEnding(
   options: { cause: Cause | undefined; end: ChildEnd | undefined; killed: boolean; limits: Limits },
 ): Ending {
   const { cause, end, killed, limits } = options;
-  if (end === undefined) return { ...cause!, traceback: undefined, stoppedBy: 'inside' };
+  if (end === undefined) {
+    return { ...cause!, traceback: undefined, stoppedBy: cause!.kind === 'crashed' ? 'itself' : 'inside' };
+  }
   if (end.ending === 'crashed') {
     const crash: Cause = {
       kind: 'crashed',

@@ -14,9 +14,10 @@ export class Ledger {
   /** Calls that went to a provider. */
   dispatched = 0;
   resultBytes = 0;
+  /** Calls that never went out. */
+  refused = 0;
   /** Refused calls that have no row. */
   leftOut = 0;
-  #refusedKept = 0;
 
   /** Adds a call that is about to go out: `unknown` until its answer is there. */
   dispatch(row: Row): CallRecord {
@@ -37,11 +38,11 @@ export class Ledger {
 
   /** Adds a call that never went out. */
   refuse(row: Row & { message: string }): void {
-    if (this.#refusedKept >= mostRefusedKept || row.arguments.bytes.length > mostRefusedArguments) {
+    this.refused++;
+    if (this.refused - this.leftOut > mostRefusedKept || row.arguments.bytes.length > mostRefusedArguments) {
       this.leftOut++;
       return;
     }
-    this.#refusedKept++;
     this.records.push({
       ...row,
       outcome: 'not_run',

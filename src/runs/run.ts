@@ -3,10 +3,8 @@
 
 import type { AnswerHeader } from '../protocol/child_messages.ts';
 import type { ClockName } from '../protocol/failures.ts';
-import type { LanguageName, Limits } from '../protocol/limits.ts';
 import type { Log } from '../observe/log.ts';
 import type { CheckArguments } from '../tools/arguments.ts';
-import type { Catalogue } from '../tools/catalogue.ts';
 import type { Child } from '../supervisor/child.ts';
 import { type Clock, ComputeClock } from '../supervisor/clocks.ts';
 import type { Pool } from '../supervisor/pool.ts';
@@ -16,23 +14,9 @@ import { type Cause, type ChildEnd, describeEnding, timeCause } from './endings.
 import { Ledger } from './ledger.ts';
 import type { CallRecord, Outcome } from './outcome.ts';
 import { Printed } from './printed.ts';
+import type { RunRequest } from './run_request.ts';
 import { nextRunState, type RunEvent, type RunState } from './run_states.ts';
 import type { SpillFolder } from './spill.ts';
-
-export type RunRequest = {
-  readonly runId: string;
-  readonly language: LanguageName;
-  readonly source: Uint8Array;
-  readonly intent: string | undefined;
-  readonly turn: string;
-  readonly cwd: string | undefined;
-  readonly limits: Limits;
-  readonly catalogue: Catalogue;
-  /** The connection that asked: its runs end with it. */
-  readonly origin: string;
-  /** Hears of each change of state and of each call that begins or ends. */
-  readonly progressed: (run: Run) => void;
-};
 
 export type RunServices = {
   readonly pool: Pool;
@@ -176,6 +160,8 @@ export class Run {
     this.#asked = asked.call;
     // The program is being stopped: nothing that it still asks for happens.
     if (this.#cause) return this.#answerFinal(asked.call);
+    // From here to the answer a call is open: what checking and carrying it out take is not compute.
+    this.#compute?.pause();
     const serving = this.#serve(asked).catch((error: Error) => {
       // A fault of ours costs this run, and is told as what it is.
       this.#services.log.error({ run: this.request.runId, problem: error.stack }, 'a call could not be carried out');
@@ -204,6 +190,7 @@ export class Run {
 
   #answer(header: AnswerHeader, payload: readonly (Uint8Array | undefined)[]): void {
     this.#asked = undefined;
+    if (!this.#cause) this.#compute?.resume();
     this.#child?.answer(header, ...payload.filter((part) => part !== undefined));
   }
 
@@ -223,13 +210,11 @@ export class Run {
       defaultTimeoutMs: toolTimeoutMs,
       signal: this.#stopping.signal,
       opened: (record) => {
-        this.#compute?.pause();
         this.#open.add(record);
         request.progressed(this);
       },
       closed: (record) => {
         this.#open.delete(record);
-        if (!this.#cause) this.#compute?.resume();
         request.progressed(this);
       },
     };

@@ -5,7 +5,8 @@ import { ProtocolError } from '../protocol/errors.ts';
 import type { Admission } from './admission.ts';
 import type { Cause } from './endings.ts';
 import type { CallRecord, Outcome } from './outcome.ts';
-import { Run, type RunRequest, type RunServices } from './run.ts';
+import { Run, type RunServices } from './run.ts';
+import type { RunRequest } from './run_request.ts';
 
 export type Owner = { readonly session: string; readonly agent: string };
 

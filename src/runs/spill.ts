@@ -1,7 +1,7 @@
 // Spill files: the whole printed output of runs whose report shows only a part of it.
 // One private file a run below the state directory; written whole, read by offset, removed with its run.
 
-import { mkdir, open, rm, writeFile } from 'node:fs/promises';
+import { mkdir, open, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 
 export class SpillFolder {
@@ -44,6 +44,15 @@ export class SpillFolder {
       return { data: data.subarray(0, filled), next: end < size ? end : null };
     } finally {
       await handle.close();
+    }
+  }
+
+  /** Removes the files of runs that nobody keeps any more: those older than `days`. */
+  async sweep(days: number): Promise<void> {
+    const before = Date.now() - days * 86_400_000;
+    for (const name of await readdir(this.#folder).catch(() => [])) {
+      const file = path.join(this.#folder, name);
+      if ((await stat(file)).mtimeMs < before) await this.remove(file);
     }
   }
 

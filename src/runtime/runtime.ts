@@ -1,6 +1,7 @@
 // Which runtime this is, and where executables for children are found.
 // All that differs between Node and Deno for the daemon stands in this folder.
 
+import { spawnSync } from 'node:child_process';
 import { accessSync, constants, statSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
@@ -14,7 +15,7 @@ const denoVersion: string | undefined = (process.versions as Record<string, stri
 export const runtimeName: RuntimeName = denoVersion ? 'deno' : 'node';
 export const runtimeVersion = `${runtimeName} ${denoVersion ?? process.versions.node}`;
 
-/** What children are started with. `reason` says why it is not what was wished for; undefined if it is. */
+/** What children are started with. `reason` says why it is not Node; undefined if it is. */
 export type ChildRuntime = {
   readonly name: RuntimeName;
   readonly executable: string;
@@ -27,21 +28,29 @@ export type ChildRuntime = {
  * @throws {Error} if the runtime wished for is not on this machine
  */
 export function chooseChildRuntime(wish: 'auto' | RuntimeName): ChildRuntime {
-  const node = wish === 'deno' ? undefined : findNode();
-  if (node) return { name: 'node', executable: node, reason: undefined };
+  const node = wish === 'deno' ? { problem: 'Deno is configured' } : findNode();
+  if ('executable' in node) return { name: 'node', executable: node.executable, reason: undefined };
   const deno = runtimeName === 'deno' ? process.execPath : findOnPath('deno');
   if (deno && wish !== 'node') {
-    const reason = wish === 'auto'
-      ? 'no Node was found: programs past a bound are killed without traceback, see docs/runtimes.md'
-      : undefined;
+    const reason =
+      `${node.problem}: programs that compute past a bound are killed without traceback, see docs/runtimes.md`;
     return { name: 'deno', executable: deno, reason };
   }
-  throw new Error(`Cannot start children: ${wish === 'auto' ? 'neither node nor deno' : wish} was found on PATH`);
+  throw new Error(`Cannot start children: ${wish === 'deno' ? 'no Deno was found' : node.problem}; put it on PATH`);
 }
 
-function findNode(): string | undefined {
-  if (runtimeName === 'node') return process.execPath;
-  return packagedNode() ?? findOnPath('node');
+/** Children need the permission flags as they are since this version. */
+const leastNode = 24;
+
+function findNode(): { readonly executable: string } | { readonly problem: string } {
+  if (runtimeName === 'node') return { executable: process.execPath };
+  const executable = packagedNode() ?? findOnPath('node');
+  if (executable === undefined) return { problem: 'no Node was found' };
+  const version = spawnSync(executable, ['--version'], { encoding: 'utf8', env: {} }).stdout?.trim() ?? '';
+  const major = Number(/^v(\d+)\./.exec(version)?.[1] ?? 0);
+  return major >= leastNode
+    ? { executable }
+    : { problem: `${executable} is ${version || 'no Node'}, and children need Node ${leastNode}` };
 }
 
 /** The Node that is installed beside this package as a dependency of its development. */

@@ -2,7 +2,7 @@
 // A child is started from them because stripping types costs each start some 200 ms, and may read nothing else.
 
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire, stripTypeScriptTypes } from 'node:module';
 import path from 'node:path';
 import process from 'node:process';
@@ -32,8 +32,19 @@ export function stripModules(
   const hash = createHash('sha256');
   for (const [name, content] of [...contents].sort()) hash.update(`${name}\0${content.length}\0`).update(content);
   const folder = path.join(options.cache, hash.digest('hex').slice(0, 32));
-  if (!existsSync(folder)) place(contents, folder);
+  if (!isWhole(contents, folder)) place(contents, folder);
   return { folder, entry: path.join(folder, target(fileURLToPath(options.entry))) };
+}
+
+/** Whether the folder holds these files: children run them, so what stands there is not taken on trust. */
+function isWhole(contents: ReadonlyMap<string, string | Uint8Array>, folder: string): boolean {
+  try {
+    return [...contents].every(([name, content]) =>
+      readFileSync(path.join(folder, name)).equals(Buffer.from(content as string))
+    );
+  } catch {
+    return false; // Something is missing or cannot be read: the folder is made anew.
+  }
 }
 
 /** Writes beside the place and renames, so that what stands there is always whole. */
@@ -46,9 +57,13 @@ function place(contents: ReadonlyMap<string, string | Uint8Array>, folder: strin
   }
   try {
     renameSync(draft, folder);
-  } catch (error) {
+  } catch {
+    // Something stands there: the same content, placed by another process first, or a damaged copy.
+    if (!isWhole(contents, folder)) {
+      rmSync(folder, { recursive: true, force: true });
+      renameSync(draft, folder);
+    }
     rmSync(draft, { recursive: true, force: true });
-    if (!existsSync(folder)) throw error; // Else another process has placed the same content first.
   }
 }
 
@@ -58,7 +73,9 @@ function collect(entry: string): Map<string, string> {
   const waiting = [entry];
   for (let file = waiting.pop(); file !== undefined; file = waiting.pop()) {
     if (found.has(file)) continue;
-    const { text, imports } = rewriteImports(strip(readFileSync(file, 'utf8')), file);
+    const source = readFileSync(file, 'utf8');
+    // A published package has been stripped before.
+    const { text, imports } = rewriteImports(file.endsWith('.ts') ? strip(source) : source, file);
     found.set(file, text);
     waiting.push(...imports);
   }

@@ -8,7 +8,7 @@ export const toolClasses = ['read', 'edit', 'execute', 'other'] as const satisfi
 
 export type ToolRequest = {
   readonly runId: string;
-  /** From 1; `(runId, call)` never repeats. */
+  /** From 1; `(runId, call)` never repeats in a session. */
   readonly call: number;
   readonly tool: string;
   readonly arguments: RawValue;

@@ -22,7 +22,7 @@ export const luaType = {
 
 const registryIndex = -1_001_000;
 const upvalueIndex = (i: number) => registryIndex - i;
-const multipleResults = -1;
+export const multipleResults = -1;
 
 /** A function of ours that Lua calls: parameters on the stack of `state`, results pushed; answers how many. */
 export type HostFunction = (state: State) => number;
@@ -53,6 +53,20 @@ export class Lua {
     });
     this.#api.luaL_openlibs!(this.main);
     glue.measure(this.main);
+    this.#verifyHeapBytes();
+  }
+
+  /** The heap's size is read from where the pinned binary keeps it: it has to be what Lua itself counts. */
+  #verifyHeapBytes(): void {
+    this.getGlobal(this.main, 'collectgarbage');
+    this.pushText(this.main, 'count');
+    this.#api.lua_callk!(this.main, 1, 1, 0, 0);
+    const counted = 1024 * this.#api.lua_tonumberx!(this.main, -1, 0);
+    this.pop(this.main, 1);
+    const read = this.glue.heapBytes();
+    if (Math.abs(counted - read) > 1024) {
+      throw new Error(`Cannot use glue.wasm: Lua counts ${counted} bytes, and ${read} are read`);
+    }
   }
 
   get api(): Glue['api'] {

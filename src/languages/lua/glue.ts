@@ -50,7 +50,7 @@ const throwWord = 35_120; // __THREW__, the jmp_buf of the jump under way
 const jumpStatusOffset = 156; // lua_longjmp.status, behind its jmp_buf
 const globalStateOffset = 16; // lua_State.l_G
 const totalBytesOffset = 8; // global_State.totalbytes, GCdebt behind it
-const outOfMemory = 4; // LUA_ERRMEM
+const [leastStatus, outOfMemory, mostStatus] = [1, 4, 5] as const; // LUA_YIELD, LUA_ERRMEM, LUA_ERRERR
 
 const pageBytes = 65_536;
 // A growing table needs its old and its new array at once, so the linear memory may reach twice the limit
@@ -103,7 +103,11 @@ export function instantiateGlue(file: Uint8Array<ArrayBuffer>, host: GlueHost): 
     },
     _emscripten_throw_longjmp() {
       const jump = words[throwWord >> 2]!;
-      if (words[(jump + jumpStatusOffset) >> 2] === outOfMemory) throw new ProgramEnded('memory');
+      const status = words[(jump + jumpStatusOffset) >> 2]!;
+      if (status === outOfMemory) throw new ProgramEnded('memory');
+      if (status < leastStatus || status > mostStatus) {
+        throw new Error(`glue.wasm does not keep the status of a jump where it is looked for: ${status}`);
+      }
       throw longJump;
     },
     emscripten_resize_heap(needed: number) {

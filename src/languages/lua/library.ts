@@ -4,7 +4,7 @@
 
 import { maxArgumentBytes } from '../../protocol/child_messages.ts';
 import type { HostAnswer, Program, ProgramHost } from '../language.ts';
-import { type HostFunction, type Lua, luaType, type State } from './binding.ts';
+import { type HostFunction, type Lua, luaType, multipleResults, type State } from './binding.ts';
 import { ProgramEnded } from './glue.ts';
 import { encodeValue, pushValue } from './values.ts';
 import { ValueProblem } from './writer.ts';
@@ -158,6 +158,8 @@ export function installLibrary(lua: Lua, host: ProgramHost): LibraryState {
   lua.setField(state, -2, 'null');
   lua.setGlobal(state, 'wizard');
 
+  refuseBytecode(lua);
+
   lua.getGlobal(state, 'os');
   lua.pushFunction(state, clock);
   lua.setField(state, -2, 'clock');
@@ -168,6 +170,24 @@ export function installLibrary(lua: Lua, host: ProgramHost): LibraryState {
   nameNull(lua);
   unbuffer(lua);
   return { denials, arrayMark };
+}
+
+/** Makes `load` take source text only: bytecode is not checked by the interpreter, and can break it. */
+function refuseBytecode(lua: Lua): void {
+  const state = lua.main;
+  lua.getGlobal(state, 'load');
+  lua.pushFunction(state, (current) => {
+    const given = lua.top(current);
+    if (given < 3) lua.api.lua_settop!(current, 3);
+    lua.pushText(current, 't');
+    lua.api.lua_copy!(current, -1, 3);
+    lua.pop(current, 1);
+    lua.api.lua_pushvalue!(current, lua.bound(1));
+    lua.api.lua_rotate!(current, 1, 1);
+    lua.api.lua_callk!(current, Math.max(3, given), multipleResults, 0, 0);
+    return lua.top(current);
+  }, 1);
+  lua.setGlobal(state, 'load');
 }
 
 /** `tostring(wizard.null)` is "null": the one light userdata that programs meet. */
