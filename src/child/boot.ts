@@ -14,6 +14,9 @@ const faultCode = 70;
 /** V8 with a program's largest memory needs this much room for data. */
 const dataBytes = 1536 * 1024 * 1024;
 
+/** More than the longest compute limit there is; whatever computes longer has escaped its clock. */
+const processorSeconds = 4000;
+
 /** What the launcher passes on the command line, as one JSON text behind the parent's process id. */
 export type Parameters = { readonly koffi: readonly string[]; readonly glue: string };
 
@@ -32,7 +35,7 @@ export function boot<T>(
   const pipe = new FramePipe(pipeDescriptor);
   const prepared = prepare(parameters, pipe);
   warmUp();
-  const lockdown = lockDown({ native, parentPid, keep: [pipeDescriptor], limits: { dataBytes } });
+  const lockdown = lockDown({ native, parentPid, keep: [pipeDescriptor], limits: { dataBytes, processorSeconds } });
   const ready: ReadyHeader = { protocol: childProtocolVersion, runtime: runtimeVersion, lockdown };
   pipe.write(frameKinds.ready, ready);
   return leave(native, pipe, () => serve(prepared, pipe));

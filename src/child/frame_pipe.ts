@@ -10,6 +10,7 @@ const readBytes = 64 * 1024;
 export class FramePipe {
   readonly #descriptor: number;
   readonly #received = new StreamBuffer();
+  readonly #chunk = new Uint8Array(readBytes);
   #frame: Uint8Array = new Uint8Array(0);
   #written = 0;
 
@@ -50,11 +51,10 @@ export class FramePipe {
         this.#received.consume(read.size);
         return read.frame;
       }
-      const chunk = new Uint8Array(readBytes);
       try {
-        const count = readSync(this.#descriptor, chunk);
+        const count = readSync(this.#descriptor, this.#chunk);
         if (count === 0) return undefined;
-        this.#received.append(chunk.subarray(0, count));
+        this.#received.append(this.#chunk.slice(0, count));
       } catch (error) {
         // The only handled signal is the daemon's stop. Reading again could block before it takes effect.
         if (isInterruption(error)) throw new Interrupted();

@@ -41,7 +41,8 @@ export class DaemonHost implements ProgramHost {
     const call = ++this.#calls;
     this.#pipe.write(frameKinds.call, { call, tool: request.tool, structured: request.structured }, request.arguments);
     const frame = this.#pipe.read();
-    if (!frame) process.exit(0); // The daemon is gone, and with it everyone who could want an outcome.
+    // The daemon is gone, and with it everyone who could want an outcome.
+    if (!frame) throw new Error('the daemon is gone');
     const header = frame.header as AnswerHeader;
     if (frame.kind !== frameKinds.answer || header.call !== call) {
       throw new Error(`Cannot go on: the answer to call ${call} was expected`);

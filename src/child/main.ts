@@ -11,5 +11,5 @@ boot(
     const host = new DaemonHost(pipe);
     return { host, program: new LuaProgram(readFileSync(glue), host) };
   },
-  ({ host, program }, pipe) => void runProgram({ pipe, host, program }),
+  ({ host, program }, pipe) => runProgram({ pipe, host, program }),
 );

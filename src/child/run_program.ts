@@ -27,9 +27,9 @@ export function runInterruptibly<T>(task: () => T): T | undefined {
 
 /**
  * Waits for the program, runs it, and sends `finished`.
- * @returns false if the stream ended first: the daemon is gone
+ * Comes back without having run anything if the stream ends first: the daemon is gone.
  */
-export function runProgram(options: { pipe: FramePipe; host: DaemonHost; program: LuaProgram }): boolean {
+export function runProgram(options: { pipe: FramePipe; host: DaemonHost; program: LuaProgram }): void {
   const { pipe, host, program } = options;
   const outcome = runInterruptibly((): Ending | 'no program' => {
     const frame = pipe.read();
@@ -41,8 +41,7 @@ export function runProgram(options: { pipe: FramePipe; host: DaemonHost; program
     host.begin(settings.printedBytes);
     return program.run({ source: frame.payload, settings });
   });
-  if (outcome === 'no program') return false;
+  if (outcome === 'no program') return;
   const ending = outcome ?? program.ended('interrupted');
-  pipe.write(frameKinds.finished, { ...ending, droppedBytes: host.droppedBytes });
-  return true;
+  pipe.write(frameKinds.finished, { ...ending, droppedBytes: host.droppedBytes, cpuMs: host.cpuMicros() / 1000 });
 }

@@ -34,7 +34,7 @@ export type ConnectOptions = {
   readonly mode?: 'normal' | 'plan' | 'inspect';
   readonly nativeToolCalling?: boolean;
   /**
-   * How integers reach handlers and results: `auto` gives a number, or a BigInt beyond 2^53 (the default);
+   * How integers reach handlers: `auto` gives a number, or a BigInt beyond 2^53 (the default);
    * `number` rounds; `bigint` makes every integer a BigInt.
    */
   readonly integers?: IntegerReading;
@@ -162,7 +162,8 @@ export class Client {
   /** Replaces the agent's tools; programs that are under way keep those that they began with. */
   async setTools(tools: AgentTools): Promise<void> {
     const offered = await this.#request<Partial<HelloAnswer>>('set_tools', { tools: declarations(tools) });
-    this.#tools = tools;
+    // Programs under way may still call the tools that they began with.
+    this.#tools = { ...this.#tools, ...tools };
     this.#hello = { ...this.hello, ...offered };
   }
 
@@ -202,7 +203,7 @@ export class Client {
   async #request<T>(method: string, params: object): Promise<T> {
     const given = Object.fromEntries(Object.entries(params).filter(([, value]) => value !== undefined));
     const result = await this.#peer.request(method, given);
-    return decodeIntegers(result.bytes, this.#integers === 'bigint' ? 'auto' : this.#integers) as T;
+    return decode(result.bytes) as T;
   }
 
   async #take(method: string, params: RawValue): Promise<ToolResult> {

@@ -16,7 +16,7 @@ import { lowerLimits } from '../protocol/limits.ts';
 import { mapEntries, type RawValue, textBytes } from '../protocol/outline.ts';
 import type { RpcHandlers, RpcPeer } from '../protocol/rpc.ts';
 import { decode } from '../protocol/wire.ts';
-import { callToWire, outcomeToWire } from '../runs/outcome.ts';
+import { outcomeToWire } from '../runs/outcome.ts';
 import type { Owner } from '../runs/runs.ts';
 import { type Catalogue, makeCatalogue } from '../tools/catalogue.ts';
 import { luaDefinition } from '../tools/definition.ts';
@@ -25,46 +25,59 @@ import { resolveCwd } from './cwd.ts';
 import { declareTools } from './declared_tools.ts';
 import type { Session } from './identity.ts';
 import { progressNotifier } from './progress.ts';
+import { describeRun, readSpill } from './run_answers.ts';
 import type { DaemonParts } from './parts.ts';
 
+/** `names`: the agent's own tools, those included that no program may call. */
+type Declared = { readonly catalogue: Catalogue; readonly names: readonly string[] };
 type Known = { readonly session: Session; readonly owner: Owner };
 
 export class Agent {
   readonly #parts: DaemonParts;
   readonly #peer: RpcPeer;
-  /** Where in the line of its owner's runs this connection's own are: they end with it. */
+  /** Marks the runs that this connection asked for: they end with it. */
   readonly #connection = randomUUID();
   #known: Known | undefined;
+  #left = false;
   #mode: Mode = 'normal';
   #nativeToolCalling = true;
   #cwd: string | undefined;
-  #catalogue: Catalogue;
-  /** The names of the agent's own tools, those included that no program may call. */
-  #declared: readonly string[] = [];
+  #declared: Declared;
   /** What was asked before and changes tools: later requests wait for it. */
   #settling: Promise<unknown> | undefined;
 
   constructor(peer: RpcPeer, parts: DaemonParts) {
     this.#peer = peer;
     this.#parts = parts;
-    this.#catalogue = makeCatalogue(parts.builtIn);
+    this.#declared = { catalogue: makeCatalogue(parts.builtIn), names: [] };
   }
 
   get handlers(): RpcHandlers {
     return {
-      request: (method, params) => this.#take(method, params),
+      request: (method, params) => this.#take(method, params).catch((error: unknown) => this.#refuse(method, error)),
       notification: () => {}, // None is defined from agents; later ones are ignored by this version.
-      fault: (error, method) =>
-        this.#parts.log.error({ method, problem: (error as Error).stack ?? String(error) }, 'a request failed'),
+      fault: (error, method) => this.#fault(method, error),
     };
+  }
+
+  #fault(method: string, error: unknown): void {
+    this.#parts.log.error({ method, problem: (error as Error).stack ?? String(error) }, 'a request failed');
+  }
+
+  /** Errors that are not meant for agents stay in the log: their words may tell of what is none of theirs. */
+  #refuse(method: string, error: unknown): never {
+    if (error instanceof ProtocolError) throw error;
+    this.#fault(method, error);
+    throw new ProtocolError('internal', `Cannot carry out ${method}: the daemon failed; its log says why`);
   }
 
   /** The connection has ended: its runs with it. */
   leave(): void {
+    this.#left = true;
     const known = this.#known;
     if (!known) return;
     const cause = { kind: 'interrupted', message: 'the agent disconnected' } as const;
-    this.#parts.runs.stop(cause, (_, run) => run.request.origin === this.#connection);
+    this.#parts.runs.stop(cause, (run) => run.request.origin === this.#connection);
     this.#parts.sessions.leave(known.session);
   }
 
@@ -78,9 +91,15 @@ export class Agent {
     if (method === 'hello') return this.#inOrder(() => this.#hello(readRequest('hello', decode(raw.bytes)), raw));
     // Only what has to wait does, so that requests keep their order.
     if (this.#settling && (!this.#known || method === 'run_code')) await this.#settling;
+    this.#requirePresence();
     const known = this.#known;
     if (!known) throw new ProtocolError('not_hello', `Cannot take ${method}: hello must come first`);
     return this.#answer(method, raw, known);
+  }
+
+  /** What waited may come to its turn when nobody is there any more to be answered. */
+  #requirePresence(): void {
+    if (this.#left) throw new ProtocolError('shutting_down', 'Cannot go on: the connection has ended');
   }
 
   /** Carries out what changes this agent's tools, one after the other. */
@@ -95,7 +114,7 @@ export class Agent {
 
   #answer(method: Exclude<RequestName, 'hello'>, raw: RawValue, known: Known): Promise<unknown> | object {
     const { runs, status } = this.#parts;
-    const session = known.session.id;
+    const { owner } = known;
     const params = <Name extends RequestName>(name: Name): RequestParams<Name> => readRequest(name, decode(raw.bytes));
     switch (method) {
       case 'set_tools':
@@ -105,14 +124,14 @@ export class Agent {
       case 'run_code':
         return this.#runCode(params('run_code'), raw, known);
       case 'cancel':
-        return this.#cancel(session, params('cancel'));
+        return this.#cancel(owner, params('cancel'));
       case 'run':
-        return this.#showRun(session, params('run').run_id);
+        return describeRun(runs.find(owner, params('run').run_id));
       case 'read_spill':
-        return this.#readSpill(session, params('read_spill'));
+        return readSpill(this.#parts, owner, params('read_spill'));
       case 'runs': {
         const { state } = params('runs');
-        const found = runs.summaries(session);
+        const found = runs.summaries(owner);
         return state
           ? found.filter(({ kind }) => (kind === 'running' || kind === 'queued' ? kind : 'ended') === state)
           : found;
@@ -138,15 +157,19 @@ export class Agent {
         `Cannot take hello: this daemon does not ask agents for ${params.serves.join(', ')}`,
       );
     }
-    if (params.cwd !== undefined) this.#cwd = resolveCwd(params.cwd, config.workspace.roots);
-    this.#mode = params.mode ?? this.#mode;
-    this.#nativeToolCalling = params.native_tool_calling ?? this.#nativeToolCalling;
+    const cwd = params.cwd === undefined ? this.#cwd : resolveCwd(params.cwd, this.#parts.places);
     // The owner of schemas that are tried before there is a session is the connection.
-    if (params.tools) await this.#declare(params.tools, mapEntries(raw)!.get('tools')!);
+    const declared = params.tools && await this.#read(params.tools, mapEntries(raw)!.get('tools')!);
+    this.#requirePresence();
     if (!this.#known) {
-      const session = sessions.open({ agent: params.agent, session: params.session, key: params.session_key });
-      this.#known = { session, owner: { session: session.id, agent: params.agent } };
+      const session = sessions.open({ session: params.session, key: params.session_key });
+      this.#known = { session, owner: { key: session.owner, session: session.id, agent: params.agent } };
+      this.#nativeToolCalling = params.native_tool_calling ?? true;
     }
+    // All or nothing: whatever could be refused has been by now.
+    this.#cwd = cwd;
+    this.#mode = params.mode ?? this.#mode;
+    if (declared) this.#declared = declared;
     const { session } = this.#known;
     return {
       protocol: protocolVersion,
@@ -161,21 +184,22 @@ export class Agent {
   }
 
   async #setTools({ tools }: RequestParams<'set_tools'>, raw: RawValue): Promise<object> {
-    await this.#declare(tools, mapEntries(raw)!.get('tools')!);
+    this.#declared = await this.#read(tools, mapEntries(raw)!.get('tools')!);
     return this.#offer();
   }
 
-  async #declare(declared: RequestParams<'set_tools'>['tools'], raw: RawValue): Promise<void> {
+  async #read(declared: RequestParams<'set_tools'>['tools'], raw: RawValue): Promise<Declared> {
     const { checker, builtIn } = this.#parts;
-    this.#catalogue = await declareTools({
+    const provider = agentProvider(this.#peer);
+    const catalogue = await declareTools({
       declared,
       raw,
-      provider: agentProvider(this.#peer),
+      provider,
       checker,
       owner: this.#connection,
       beside: builtIn,
     });
-    this.#declared = declared.map(({ name }) => name);
+    return { catalogue, names: declared.map(({ name }) => name) };
   }
 
   async #setMode(mode: Mode): Promise<object> {
@@ -187,16 +211,16 @@ export class Agent {
   #offer(): object {
     const { config } = this.#parts;
     const offered = this.#nativeToolCalling && this.#mode !== 'inspect';
-    const tools = [...this.#catalogue.tools.values()];
+    const tools = [...this.#declared.catalogue.tools.values()];
     const definition = luaDefinition({
-      catalogue: this.#catalogue,
+      catalogue: this.#declared.catalogue,
       limits: config.limits.lua,
       mostComputeMs: config.limits.mostComputeMs,
     });
     return {
       code_tools: offered ? [definition] : [],
       inventory: {
-        direct: this.#declared,
+        direct: this.#declared.names,
         hidden: [],
         in_code: tools.map(({ name, class: kind, provider }) => ({ name, class: kind, provider: provider.kind })),
       },
@@ -207,6 +231,13 @@ export class Agent {
     const { config, runs, clock } = this.#parts;
     this.#requireMode();
     const source = textBytes(mapEntries(raw)!.get('program')!)!;
+    const mostSecs = Math.max(config.limits.mostComputeMs, config.limits.lua.compute_ms) / 1000;
+    if (params.timeout_secs !== undefined && params.timeout_secs > mostSecs) {
+      throw new ProtocolError(
+        'invalid_params',
+        `Cannot run program: timeout_secs must be at most ${mostSecs}, got ${params.timeout_secs}`,
+      );
+    }
     const asked = params.timeout_secs === undefined
       ? {}
       : { compute_ms: Math.max(1, Math.round(params.timeout_secs * 1000)) };
@@ -226,12 +257,12 @@ export class Agent {
       runId,
       language: 'lua',
       // A copy: the message that it came in is not kept for it.
-      source: source.slice(),
+      source: new Uint8Array(source),
       intent: params.intent,
       turn: params.turn ?? runId,
-      cwd: params.cwd === undefined ? this.#cwd : resolveCwd(params.cwd, config.workspace.roots),
+      cwd: params.cwd === undefined ? this.#cwd : resolveCwd(params.cwd, this.#parts.places),
       limits,
-      catalogue: this.#catalogue,
+      catalogue: this.#declared.catalogue,
       origin: this.#connection,
       progressed: progressNotifier(clock, (progress) => this.#peer.notify('run_progress', progress)),
     } as const;
@@ -256,29 +287,10 @@ export class Agent {
     }
   }
 
-  async #cancel(session: string, { run_id: runId, reason }: RequestParams<'cancel'>): Promise<object> {
+  async #cancel(owner: Owner, { run_id: runId, reason }: RequestParams<'cancel'>): Promise<object> {
     const { runs } = this.#parts;
     // The run may have been asked for just before, and wait for the tools that it is to have.
-    if (!runs.has(session, runId)) await this.#settling;
-    return { cancelled: runs.cancel(session, runId, reason) };
-  }
-
-  #showRun(session: string, runId: string): object {
-    const { outcome, records } = this.#parts.runs.find(session, runId);
-    const calls = records.map((record) => ({
-      ...callToWire(record),
-      result: record.content ?? null,
-      context: record.context,
-      assessment: null,
-    }));
-    return { outcome: outcome ? outcomeToWire(outcome) : null, calls };
-  }
-
-  async #readSpill(session: string, { run_id: runId, offset, bytes }: RequestParams<'read_spill'>): Promise<object> {
-    const { outcome } = this.#parts.runs.find(session, runId);
-    if (!outcome?.spillPath) {
-      throw new ProtocolError('no_such_run', `Cannot read the spill file of run ${JSON.stringify(runId)}: it has none`);
-    }
-    return this.#parts.spill.read(outcome.spillPath, offset, bytes);
+    if (!runs.has(owner, runId)) await this.#settling;
+    return { cancelled: runs.cancel(owner, runId, reason) };
   }
 }

@@ -1,7 +1,7 @@
 // The daemon: puts its parts together, listens, and comes to an orderly end.
 // Everything that it owns is closed by `close`, in the order in which others depend on it.
 
-import { mkdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import process from 'node:process';
 import type { Config } from '../config/config.ts';
@@ -14,9 +14,11 @@ import { systemClock } from '../supervisor/clocks.ts';
 import { Pool } from '../supervisor/pool.ts';
 import { ArgumentChecker } from '../tools/arguments.ts';
 import { builtInTools } from '../tools/providers/workspace.ts';
+import { withhold } from '../tools/providers/workspace/confined_files.ts';
 import { type Connection, serveConnection } from '../transports/connection.ts';
 import { listenUnix, type UnixListener } from '../transports/unix_socket.ts';
 import { Agent } from './agent.ts';
+import { ownPlaces } from './cwd.ts';
 import { prepareLaunches } from './launches.ts';
 import { Sessions } from './identity.ts';
 import type { DaemonParts } from './parts.ts';
@@ -46,6 +48,7 @@ export class Daemon {
   readonly #pool: Pool;
   readonly #connections = new Set<Connection>();
   #listener: UnixListener | undefined;
+  readonly #withheld: readonly Disposable[];
   #draining = false;
   #closing: Promise<void> | undefined;
 
@@ -68,8 +71,9 @@ export class Daemon {
     return daemon;
   }
 
-  private constructor({ state, config, log, modules = path.join(state, 'children') }: DaemonOptions) {
-    mkdirSync(state, { recursive: true, mode: 0o700 });
+  private constructor({ socket, state, config, log, modules = path.join(state, 'children') }: DaemonOptions) {
+    const own = ownPlaces({ socket, folders: [state, modules], roots: config.workspace.roots });
+    this.#withheld = own.map(withhold);
     const clock = systemClock;
     const runtime = chooseChildRuntime(config.pool.runtime);
     if (runtime.reason) {
@@ -95,7 +99,7 @@ export class Daemon {
       },
       new Admission(config.admission),
     );
-    const sessions = new Sessions();
+    const sessions = new Sessions(({ owner }) => runs.forget(owner));
     this.#parts = {
       config,
       log,
@@ -106,6 +110,7 @@ export class Daemon {
       checker,
       version,
       runtime: runtimeVersion,
+      places: { roots: config.workspace.roots, withheld: own },
       builtIn: config.workspace.tools ? builtInTools : [],
       status: () => this.#status(runtime),
       draining: () => this.#draining,
@@ -136,6 +141,7 @@ export class Daemon {
     for (const connection of this.#connections) connection.end();
     await this.#listener?.close();
     await Promise.all([...this.#connections].map(({ closed }) => closed));
+    for (const folder of this.#withheld) folder[Symbol.dispose]();
     await Promise.all([this.#pool[Symbol.asyncDispose](), checker[Symbol.asyncDispose]()]);
   }
 

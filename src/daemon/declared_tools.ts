@@ -3,7 +3,7 @@
 
 import { ProtocolError } from '../protocol/errors.ts';
 import type { DeclaredTool } from '../protocol/agent_messages.ts';
-import { arrayItems, isNil, mapEntries, type RawValue } from '../protocol/outline.ts';
+import { arrayItems, isNil, mapEntries, RawValue } from '../protocol/outline.ts';
 import type { ArgumentChecker } from '../tools/arguments.ts';
 import { type Catalogue, makeCatalogue, type Tool } from '../tools/catalogue.ts';
 import type { Provider } from '../tools/provider.ts';
@@ -40,7 +40,8 @@ function toTool(tool: DeclaredTool, raw: RawValue, provider: Provider): Tool {
   const entries = mapEntries(raw);
   const schema = (key: string): RawValue | undefined => {
     const value = entries?.get(key);
-    return value && !isNil(value) ? value : undefined;
+    // A copy: the message that it came in is not kept for it.
+    return value && !isNil(value) ? new RawValue(new Uint8Array(value.bytes)) : undefined;
   };
   return {
     name: tool.name,

@@ -17,6 +17,8 @@ export type DaemonParts = {
   readonly spill: SpillFolder;
   readonly sessions: Sessions;
   readonly checker: ArgumentChecker;
+  /** Where an agent may work, and which folders are the daemon's own; absolute, the latter resolved. */
+  readonly places: { readonly roots: readonly string[]; readonly withheld: readonly string[] };
   /** Tools that every catalogue has. */
   readonly builtIn: readonly Tool[];
   readonly version: string;

@@ -3,7 +3,8 @@
 
 import { z } from 'zod';
 import { ProtocolError } from './errors.ts';
-import { limitNames } from './limits.ts';
+import { type LimitName, limitNames } from './limits.ts';
+import { counted, quotedList } from './wording.ts';
 
 export const protocolVersion = 1;
 /** What this daemon can do beyond the first version of the protocol; told in the answer to `hello`. */
@@ -32,6 +33,11 @@ const toolShape = {
 };
 const maxTools = 2000;
 
+const limitShape = Object.fromEntries(limitNames.map((name) => [name, z.number().optional()])) as Record<
+  LimitName,
+  z.ZodOptional<z.ZodNumber>
+>;
+
 const runId = z.string().regex(
   /^[A-Za-z0-9_][A-Za-z0-9._:-]{0,127}$/,
   'must be 1 to 128 letters, digits, or any of . _ : -',
@@ -42,7 +48,7 @@ const programShape = {
   turn: z.string().min(1).max(256).optional(),
   run_id: runId.optional(),
   cwd: filePath.optional(),
-  limits: z.record(z.enum(limitNames), z.number()).or(z.partialRecord(z.enum(limitNames), z.number())).optional(),
+  limits: z.strictObject(limitShape).optional(),
 };
 
 /** The parameters of each request. `hello` ignores keys that it does not know; everywhere else they are refused. */
@@ -80,9 +86,24 @@ export const isRequestName = (method: string): method is RequestName => Object.h
 export function readRequest<Name extends RequestName>(method: Name, params: unknown): RequestParams<Name> {
   const { data, error } = requests[method].safeParse(params, { reportInput: true });
   if (!error) return data as RequestParams<Name>;
-  const problems = error.issues.slice(0, 5).map((issue) => describeIssue(issue));
+  // One problem a key is enough to mend it.
+  const first = new Map(
+    error.issues.toReversed().map((issue) => [issue.path.join('\0') + (issue.code === 'unrecognized_keys'), issue]),
+  );
+  const problems = [...first.values()].toReversed().slice(0, 5).map(describeIssue);
   throw new ProtocolError('invalid_params', `Cannot take ${method}: ${problems.join('; ')}`);
 }
+
+const kinds: Readonly<Record<string, string>> = {
+  string: 'text',
+  number: 'a number',
+  int: 'a whole number',
+  boolean: 'true or false',
+  array: 'a list',
+  object: 'a map',
+  record: 'a map',
+};
+const counts: Readonly<Record<string, string>> = { string: ' character', array: ' item' };
 
 function describeIssue(issue: z.core.$ZodIssue): string {
   const path = issue.path.map((step, i) => typeof step === 'number' ? `[${step}]` : (i > 0 ? '.' : '') + String(step))
@@ -92,15 +113,35 @@ function describeIssue(issue: z.core.$ZodIssue): string {
       issue.keys.map((key) => JSON.stringify(key)).join(', ')
     }`;
   }
-  const got = issue.input === undefined ? 'nothing' : shown(issue.input);
-  const expected = issue.message.replace(/^Invalid (input|option|string): */, '').replace(/, received .*$/, '').replace(
-    /^Too (big|small): expected \S+ (to )?/,
-    'must ',
-  );
-  return `${path || 'the parameters'}: ${expected}, got ${got}`;
+  return `${path || 'the parameters'}: ${expectation(issue)}, got ${
+    issue.input === undefined ? 'nothing' : shown(issue.input)
+  }`;
+}
+
+function expectation(issue: z.core.$ZodIssue): string {
+  const amount = (origin: string, bound: number | bigint) =>
+    counts[origin] ? counted(Number(bound), counts[origin].trim()) : String(bound);
+  const have = (origin: string) => counts[origin] ? 'must have' : 'must be';
+  switch (issue.code) {
+    case 'invalid_type':
+      return `must be ${kinds[issue.expected] ?? issue.expected}`;
+    case 'invalid_value':
+      return `must be ${quotedList(issue.values.map(String))}`;
+    case 'too_small':
+      return `${have(issue.origin)} ${issue.inclusive ? 'at least' : 'more than'} ${
+        amount(issue.origin, issue.minimum)
+      }`;
+    case 'too_big':
+      return `${have(issue.origin)} ${issue.inclusive ? 'at most' : 'less than'} ${
+        amount(issue.origin, issue.maximum)
+      }`;
+    default:
+      return issue.message;
+  }
 }
 
 function shown(value: unknown): string {
   const json = JSON.stringify(value, (_, item) => typeof item === 'bigint' ? String(item) : item) ?? String(value);
-  return json.length > 80 ? json.slice(0, 77) + '...' : json;
+  const plain = typeof value === 'bigint' ? String(value) : json;
+  return plain.length > 80 ? plain.slice(0, 77) + '...' : plain;
 }

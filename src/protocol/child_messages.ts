@@ -60,6 +60,7 @@ export type FinishedHeader = {
   readonly traceback: string | null;
   readonly memoryBytes: number;
   readonly droppedBytes: number;
+  readonly cpuMs: number;
 };
 
 /** `fault`: a bug of the child's own, in words; the child leaves after it. */
@@ -72,8 +73,9 @@ export type CheckHeader = { readonly schema: number };
 /** `verdict`: `emptyArrays` are the offsets of empty maps in the arguments that the schema wants as arrays. */
 export type VerdictHeader = { readonly ok: boolean; readonly message: string; readonly emptyArrays: readonly number[] };
 
-/** The most that a frame may hold, in bytes after its length field. */
+/** The most that a frame may hold, in bytes after its length field, and its header. */
 export const maxFrameBytes = 40 * 1024 * 1024;
+const maxHeaderBytes = 1024 * 1024;
 
 /** The most that the arguments of one call may take as MessagePack, in bytes. */
 export const maxArgumentBytes = 8 * 1024 * 1024;
@@ -121,6 +123,9 @@ export function readFrame(bytes: Uint8Array): { frame: Frame; size: number } | u
   if (bytes.length < 4 + length) return undefined;
   const headerBytes = view.getUint32(5, true);
   if (headerBytes > length - 5) throw new Error(`a frame of ${length} bytes cannot have a header of ${headerBytes}`);
+  if (headerBytes > maxHeaderBytes) {
+    throw new Error(`a header must have at most ${maxHeaderBytes} bytes, got ${headerBytes}`);
+  }
   const text = decoder.decode(bytes.subarray(9, 9 + headerBytes));
   const frame = {
     kind: bytes[4]!,

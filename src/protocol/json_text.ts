@@ -36,9 +36,7 @@ export function jsonText(bytes: Uint8Array, most: number): string {
   };
   const quoted = (part: Uint8Array): string => {
     const room = Math.max(0, most - text.length) + 8;
-    if (part.length <= 4 * room) {
-      return isUtf8(part) ? JSON.stringify(Buffer.from(part).toString('utf8')) : `"<${part.length} bytes>"`;
-    }
+    if (!isUtf8(part)) return `"<${part.length} bytes>"`;
     return JSON.stringify(Buffer.from(part.subarray(0, 4 * room)).toString('utf8'));
   };
   write(0);

@@ -43,11 +43,15 @@ export class MessageReader {
 
   /** The id of the request under way when the reader threw, as far as it had been read; undefined if it was no request. */
   requestId(): number | undefined {
-    const { bytes } = this.#buffer;
-    const width = { 0xcc: 1, 0xcd: 2, 0xce: 4 }[bytes[2] ?? 0xc0] ?? (bytes[2]! < 0x80 ? 0 : undefined);
-    if (bytes[0] !== 0x94 || bytes[1] !== 0 || width === undefined || bytes.length < 3 + width) return undefined;
-    return decode(bytes.subarray(2, 3 + width));
+    return requestIdOf(this.#buffer.bytes);
   }
+}
+
+/** The id of the request that begins `bytes`, as far as it is there; undefined if it is no request. */
+export function requestIdOf(bytes: Uint8Array): number | undefined {
+  const width = { 0xcc: 1, 0xcd: 2, 0xce: 4 }[bytes[2] ?? 0xc0] ?? (bytes[2]! < 0x80 ? 0 : undefined);
+  if (bytes[0] !== 0x94 || bytes[1] !== 0 || width === undefined || bytes.length < 3 + width) return undefined;
+  return decode(bytes.subarray(2, 3 + width));
 }
 
 function requireArray(first: number): void {

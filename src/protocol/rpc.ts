@@ -18,6 +18,14 @@ export class RemoteError extends Error {
   }
 }
 
+/** The connection ended before there was an answer: whether the request was carried out is not known. */
+export class ConnectionEnded extends RemoteError {
+  constructor(reason: string) {
+    super({ code: 'closed', message: reason });
+    this.name = 'ConnectionEnded';
+  }
+}
+
 export type RpcHandlers = {
   /** Carries out a request; what it returns (or `ProtocolError` it throws) is the answer. `params` is a map, not decoded. */
   readonly request: (method: string, params: RawValue) => Promise<unknown>;
@@ -60,8 +68,14 @@ export class RpcPeer {
     const id = this.#nextId;
     this.#advanceId();
     const { promise, resolve, reject } = Promise.withResolvers<RawValue>();
+    let message: Uint8Array;
+    try {
+      message = encode([0, id, method, [params]]);
+    } catch (error) {
+      return Promise.reject(error as Error);
+    }
     this.#pending.set(id, { resolve, reject });
-    this.#send(encode([0, id, method, [params]]));
+    this.#send(message);
     return promise;
   }
 
@@ -88,6 +102,16 @@ export class RpcPeer {
     }
   }
 
+  /** Why nothing can be asked any more, if it cannot. */
+  get closed(): Error | undefined {
+    return this.#closed;
+  }
+
+  /** Whether a request of the peer with this id is being carried out. */
+  isAnswering(id: number): boolean {
+    return this.#answering.has(id);
+  }
+
   /** How many requests of the peer are being carried out. */
   get answering(): number {
     return this.#answering.size;
@@ -95,7 +119,7 @@ export class RpcPeer {
 
   /** Ends all that is unanswered, each once, with the reason. */
   close(reason: string): void {
-    this.#closed ??= new RemoteError({ code: 'closed', message: reason });
+    this.#closed ??= new ConnectionEnded(reason);
     for (const { reject } of this.#pending.values()) reject(this.#closed);
     this.#pending.clear();
   }
@@ -120,23 +144,26 @@ export class RpcPeer {
     const method = readMethod(rawMethod);
     if (this.#answering.size >= this.#maxUnanswered) {
       const most = `${this.#maxUnanswered} requests of this connection are unanswered, which is the most`;
-      this.refuse(id, new ProtocolError('too_many_requests', `Cannot take ${method}: ${most}`));
+      this.refuse(
+        id,
+        new ProtocolError('too_many_requests', `Cannot take ${JSON.stringify(method.slice(0, 100))}: ${most}`),
+      );
       return;
     }
     const params = readParams(rawParams);
     this.#answering.add(id);
     this.#handlers.request(method, params).then(
       (result) => this.#answer(id, null, result),
-      (error: unknown) => {
-        if (!(error instanceof ProtocolError)) this.#handlers.fault(error, method);
-        this.#answer(id, toErrorMap(error), null);
-      },
-    );
+    ).catch((error: unknown) => {
+      if (!(error instanceof ProtocolError)) this.#handlers.fault(error, method);
+      this.#answer(id, toErrorMap(error), null);
+    });
   }
 
   #answer(id: number, error: ErrorMap | null, result: unknown): void {
+    const message = this.#closed ? undefined : encode([1, id, error, result ?? null]);
     this.#answering.delete(id);
-    if (!this.#closed) this.#send(encode([1, id, error, result ?? null]));
+    if (message) this.#send(message);
   }
 
   #receiveResponse([, rawId, error, result]: [RawValue, RawValue, RawValue, RawValue]): void {

@@ -52,6 +52,9 @@ function exactNumbers(value: unknown): unknown {
   if (typeof value === 'bigint' && (value >= 1n << 64n || value < -(1n << 63n))) {
     throw new RangeError(`Cannot encode ${value}: an integer must fit in 64 bits`);
   }
+  if (typeof value === 'function' || typeof value === 'symbol') {
+    throw new TypeError(`Cannot encode a ${typeof value}: plain data is required`);
+  }
   if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) {
     let copy: unknown[] | undefined;
@@ -63,6 +66,10 @@ function exactNumbers(value: unknown): unknown {
   }
   if (value instanceof RawValue || ArrayBuffer.isView(value)) return value;
   if (value instanceof Map) return new Map([...value].map(([key, item]) => [key, exactNumbers(item)]));
+  const prototype = Object.getPrototypeOf(value);
+  if (prototype !== Object.prototype && prototype !== null) {
+    throw new TypeError(`Cannot encode a ${value.constructor?.name ?? 'value of a class'}: plain data is required`);
+  }
   const entries = Object.entries(value);
   let changed = Object.hasOwn(value, '__proto__');
   for (const entry of entries) {
@@ -90,6 +97,7 @@ export function decode(bytes: Uint8Array): any {
     const view = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
     return view.includes(protoKey) ? fromMaps(mapReader.unpack(view)) : objectReader.unpack(view);
   } catch (error) {
+    if (error instanceof ProtocolError) throw error;
     throw new ProtocolError('invalid_message', `Cannot decode a value: ${(error as Error).message}`);
   }
 }

@@ -4,11 +4,13 @@
 
 import { ProtocolError } from '../protocol/errors.ts';
 import type { AdmissionLimits } from '../protocol/limits.ts';
+import { counted } from '../protocol/wording.ts';
 
 type Waiting = { readonly enter: (leave: () => void) => void; readonly refuse: (error: Error) => void };
 type Line = { running: number; readonly waiting: Waiting[] };
 
 const retryAfterMs = 1000;
+const isOrAre = (count: number): string => count === 1 ? 'is' : 'are';
 
 export class Admission {
   readonly #limits: AdmissionLimits;
@@ -32,10 +34,11 @@ export class Admission {
    * @throws {ProtocolError} `busy` at once, if the queue is full
    */
   enter(agent: string, signal: AbortSignal): Promise<() => void> {
+    if (signal.aborted) return Promise.reject(signal.reason as Error);
     const line = this.#lines.get(agent) ?? { running: 0, waiting: [] };
-    this.#lines.set(agent, line);
     if (this.#hasRoom(line) && line.waiting.length === 0) return Promise.resolve(this.#take(agent, line));
     this.#requireQueue(line);
+    this.#lines.set(agent, line);
     const { promise, resolve, reject } = Promise.withResolvers<() => void>();
     const waiting: Waiting = { enter: resolve, refuse: reject };
     line.waiting.push(waiting);
@@ -58,9 +61,9 @@ export class Admission {
   #requireQueue(line: Line): void {
     const { maxQueued, maxQueuedPerAgent } = this.#limits;
     const full = this.#queued >= maxQueued
-      ? `${maxQueued} runs are waiting, which is the most`
+      ? `${counted(maxQueued, 'run')} ${isOrAre(maxQueued)} waiting, which is the most`
       : line.waiting.length >= maxQueuedPerAgent
-      ? `${maxQueuedPerAgent} runs of this agent are waiting, which is the most`
+      ? `${counted(maxQueuedPerAgent, 'run')} of this agent ${isOrAre(maxQueuedPerAgent)} waiting, which is the most`
       : undefined;
     if (full) {
       throw new ProtocolError('busy', `Cannot run program: ${full}; try again later`, {
@@ -71,6 +74,7 @@ export class Admission {
   }
 
   #take(agent: string, line: Line): () => void {
+    this.#lines.set(agent, line);
     this.#running++;
     line.running++;
     return () => {

@@ -6,7 +6,7 @@ import type { Exhausted, FailureKind } from '../protocol/failures.ts';
 import type { Limits } from '../protocol/limits.ts';
 import type { CheckArguments } from '../tools/arguments.ts';
 import { type Catalogue, resolveTool, type Tool } from '../tools/catalogue.ts';
-import { failed, notRun, type ToolAnswer, type ToolRequest } from '../tools/provider.ts';
+import { AnswerLost, failed, notRun, type ToolAnswer, type ToolRequest } from '../tools/provider.ts';
 import type { Clock } from '../supervisor/clocks.ts';
 import type { Ledger } from './ledger.ts';
 import type { CallRecord } from './outcome.ts';
@@ -33,24 +33,36 @@ export type CallContext = {
 export type CallEnd =
   | { readonly answer: ToolAnswer }
   /** A bound of the run has fired: the program ends here. */
-  | { readonly final: { readonly kind: FailureKind; readonly message: string; readonly exhausted: Exhausted } };
+  | { readonly final: { readonly kind: FailureKind; readonly message: string; readonly exhausted?: Exhausted } };
+
+/** The ledger keeps the arguments of all calls, so they are bounded together. */
+const mostArgumentBytes = 16 * 1024 * 1024;
 
 /** A program that goes on asking for what is refused is ended after so many. */
 const mostRefused = 1000;
 
 export async function carryOut(
-  asked: { call: number; tool: string; arguments: Uint8Array },
+  asked: { call: number; tool: string; structured: boolean; arguments: Uint8Array },
   context: CallContext,
 ): Promise<CallEnd> {
   const { ledger, limits } = context;
   const resolved = resolveTool(context.catalogue, asked.tool);
   // A copy: what came from the child is a view of a larger chunk, and may have to be mended.
-  const args = asked.arguments.slice();
+  const args = new Uint8Array(asked.arguments);
   if ('problem' in resolved) return refuse(asked, args, 'other', resolved.problem, ledger);
   const { tool } = resolved;
   const problem = await mendArguments(tool, args, context.checkArguments);
   if (problem !== undefined) return refuse({ ...asked, tool: tool.name }, args, tool.class, problem, ledger);
 
+  if (context.signal.aborted) {
+    return refuse({ ...asked, tool: tool.name }, args, tool.class, 'the run is ending; it was not sent', ledger);
+  }
+  if (ledger.argumentBytes + args.length > mostArgumentBytes) {
+    const message = `Cannot call tool ${
+      JSON.stringify(tool.name)
+    }: the arguments of this run's calls together would have more than ${mostArgumentBytes} bytes`;
+    return refuse({ ...asked, tool: tool.name }, args, tool.class, message, ledger);
+  }
   if (ledger.dispatched >= limits.calls) {
     const message = `the program made more than ${limits.calls} tool calls`;
     const exhausted = {
@@ -72,7 +84,7 @@ export async function carryOut(
   const answer = await dispatch(tool, record, context);
   record.ms = context.clock.now() - startedMs;
   context.closed(record);
-  return settle(answer, record, context);
+  return settle(asked.structured ? answer : withoutUnused(answer), record, context);
 }
 
 /** Checks the arguments against the tool's schema, and writes `[]` where the schema wants a list and the program an empty table. */
@@ -80,7 +92,8 @@ async function mendArguments(tool: Tool, args: Uint8Array, check: CheckArguments
   if (!tool.inputSchema) return undefined;
   const verdict = await check(tool.inputSchema, args);
   if (!verdict.ok) return `Cannot call tool ${JSON.stringify(tool.name)}: ${verdict.message}`;
-  for (const at of verdict.emptyArrays) args[at] = 0x90;
+  // The offsets come from a process that reads what strangers send: only an empty map is turned into an empty array.
+  for (const at of verdict.emptyArrays) if (args[at] === 0x80) args[at] = 0x90;
   return undefined;
 }
 
@@ -94,14 +107,7 @@ function refuse(
   ledger.refuse({ call: asked.call, tool: asked.tool, class: toolClass, arguments: new RawValue(args), message });
   if (ledger.refused <= mostRefused) return { answer: notRun(message) };
   // Nothing else bounds them: they are not counted as calls, and checking them is not compute.
-  const exhausted = { name: 'calls', used: ledger.refused, limit: mostRefused, requested: ledger.refused } as const;
-  return {
-    final: {
-      kind: 'calls',
-      message: `the program made more than ${mostRefused} calls that could not be run`,
-      exhausted,
-    },
-  };
+  return { final: { kind: 'calls', message: `the program made more than ${mostRefused} calls that could not be run` } };
 }
 
 async function dispatch(
@@ -131,7 +137,7 @@ async function dispatch(
   try {
     return await Promise.race([tool.provider.call(request), late]);
   } catch (error) {
-    if (context.signal.aborted) return 'stopped';
+    if (context.signal.aborted || error instanceof AnswerLost) return 'stopped';
     return failed(`tool ${JSON.stringify(tool.name)} failed: ${(error as Error).message}`);
   } finally {
     timer.cancel();
@@ -155,7 +161,9 @@ function settle(
   record.message = answer.status === 'ok' ? undefined : answer.message;
   record.changedPaths = answer.changedPaths;
   record.context = answer.context;
-  record.content = answer.content ?? answer.structured;
+  const kept = answer.content ?? answer.structured;
+  // A copy: what came is a view of the message that brought it.
+  record.content = kept && new RawValue(new Uint8Array(kept.bytes));
   if (size > limits.result_bytes) {
     const message = `the result of tool ${
       JSON.stringify(record.tool)
@@ -180,8 +188,13 @@ function settle(
   return { answer };
 }
 
-/** Bytes of what a program gets: of the text, or of the structured value where there is no text, or of the message. */
+/** Where a program can use one value only, the structured value stands in for the text. */
+function withoutUnused(answer: ToolAnswer | 'timeout' | 'stopped'): ToolAnswer | 'timeout' | 'stopped' {
+  return typeof answer === 'string' || !answer.content ? answer : { ...answer, structured: undefined };
+}
+
+/** Bytes of what a program gets: of the text and the structured value, or of the message where there is neither. */
 function contentSize({ content, structured, message }: ToolAnswer): number {
-  if (content) return textBytes(content)?.length ?? content.bytes.length;
-  return structured ? structured.bytes.length : message.length;
+  if (content) return (textBytes(content)?.length ?? content.bytes.length) + (structured?.bytes.length ?? 0);
+  return structured ? structured.bytes.length : Buffer.byteLength(message);
 }

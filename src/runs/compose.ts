@@ -1,7 +1,7 @@
 // Makes the outcome of a run from what is known at its end: the ending, what was printed, the ledger, the usage.
 // Writes the spill file if the report cannot show all; a disk that fails costs the file, and the outcome says so.
 
-import { Buffer } from 'node:buffer';
+import { Buffer, isUtf8 } from 'node:buffer';
 import { randomUUID } from 'node:crypto';
 import { kindTable } from '../protocol/failures.ts';
 import { encodeText } from '../protocol/wire.ts';
@@ -79,7 +79,7 @@ export async function composeOutcome(end: RunEnd, spill: SpillFolder): Promise<O
     clock: ending.clock,
     exhausted: ending.exhausted,
     report,
-    output: encodeText(bytes.subarray(0, outputBytesInOutcome)),
+    output: encodeText(head(bytes, outputBytesInOutcome)),
     outputTruncated: bytes.length > outputBytesInOutcome || printed.droppedBytes > 0,
     spillPath,
     usage,
@@ -89,4 +89,13 @@ export async function composeOutcome(end: RunEnd, spill: SpillFolder): Promise<O
     responseTokens: Math.ceil(report.length / charsPerToken),
     evidence: gatherEvidence(calls, { notRun: ledger.leftOut }),
   };
+}
+
+/** The first `most` bytes, a few less where text would be cut within a character. */
+function head(bytes: Uint8Array, most: number): Uint8Array {
+  if (bytes.length <= most) return bytes;
+  let end = most;
+  while (end > most - 3 && (bytes[end]! & 0xc0) === 0x80) end--;
+  const text = bytes.subarray(0, end);
+  return isUtf8(text) ? text : bytes.subarray(0, most);
 }

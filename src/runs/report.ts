@@ -4,6 +4,7 @@
 import { cut, jsonText } from '../protocol/json_text.ts';
 import type { Kind } from '../protocol/failures.ts';
 import type { LanguageName } from '../protocol/limits.ts';
+import { counted } from '../protocol/wording.ts';
 import type { CallRecord, Usage } from './outcome.ts';
 
 const toolNames: Record<LanguageName, string> = { lua: 'run_code', javascript: 'code_mode' };
@@ -45,14 +46,15 @@ export function writeReport(parts: ReportParts): string {
 function header({ language, kind, message, usage }: ReportParts): string {
   const name = toolNames[language];
   if (kind !== 'ok') return `${name} ${kind}: ${message}`;
-  const calls = `${usage.calls} tool ${usage.calls === 1 ? 'call' : 'calls'}`;
-  return `${name} ok (${calls}, ${(usage.computeMs / 1000).toFixed(2)}s compute)`;
+  return `${name} ok (${counted(usage.calls, 'tool call')}, ${(usage.computeMs / 1000).toFixed(2)}s compute)`;
 }
 
 function outputSection(parts: ReportParts): string | undefined {
   const { output, droppedBytes, reportChars, spillPath } = parts;
   if (output === '' && droppedBytes === 0) return undefined;
-  const dropped = droppedBytes > 0 ? `\n(${droppedBytes} more bytes were printed beyond the bound and dropped)` : '';
+  const dropped = droppedBytes > 0
+    ? `\n(${droppedBytes} more ${droppedBytes === 1 ? 'byte was' : 'bytes were'} printed beyond the bound and dropped)`
+    : '';
   return `output:\n${shorten(output, reportChars, spillPath).replace(/\n$/, '')}${dropped}`;
 }
 
@@ -64,22 +66,23 @@ function shorten(output: string, most: number, spillPath: string | undefined): s
   const tail = output.slice(isLowSurrogate(output, from) ? from + 1 : from);
   const missing = output.length - head.length - tail.length;
   const where = spillPath ? `; the whole output is in ${spillPath}` : '';
-  return `${head}\n[${missing} characters left out${where}]\n${tail}`;
+  return `${head}\n[${counted(missing, 'character')} left out${where}]\n${tail}`;
 }
 
 const isLowSurrogate = (text: string, at: number): boolean => (text.charCodeAt(at) & 0xfc00) === 0xdc00;
 
 function ledgerSection({ calls, callsLeftOut }: ReportParts): string | undefined {
-  if (calls.length === 0) return undefined;
-  const more = callsLeftOut > 0 ? [`  and ${callsLeftOut} more calls that were not run`] : [];
+  const left = callsLeftOut === 1 ? 'call that was not run' : 'calls that were not run';
+  if (calls.length === 0) return callsLeftOut > 0 ? `calls:\n  ${callsLeftOut} ${left}` : undefined;
+  const more = callsLeftOut > 0 ? [`  and ${callsLeftOut} more ${left}`] : [];
   return ['calls:', ...calls.map(ledgerRow), ...more].join('\n');
 }
 
 function ledgerRow(record: CallRecord): string {
   const { call, tool, outcome, bytes, message } = record;
   const args = jsonText(record.arguments.bytes, maxArgumentChars);
-  const size = outcome === 'ok' && bytes > 0 && record.class !== 'edit' ? `, ${bytes} bytes` : '';
-  const said = outcome !== 'ok' && message ? `: ${oneLine(message, maxMessageChars)}` : '';
+  const size = outcome === 'ok' && bytes > 0 && record.class !== 'edit' ? `, ${counted(bytes, 'byte')}` : '';
+  const said = message ? `: ${oneLine(message, maxMessageChars)}` : '';
   return `  ${call} ${oneLine(tool, 100)} ${args} -> ${outcome.replace('_', ' ')}${size}${said}`;
 }
 

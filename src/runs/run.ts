@@ -5,7 +5,7 @@ import type { AnswerHeader } from '../protocol/child_messages.ts';
 import type { ClockName } from '../protocol/failures.ts';
 import type { Log } from '../observe/log.ts';
 import type { CheckArguments } from '../tools/arguments.ts';
-import type { Child } from '../supervisor/child.ts';
+import type { Child, RunHandlers } from '../supervisor/child.ts';
 import { type Clock, ComputeClock } from '../supervisor/clocks.ts';
 import type { Pool } from '../supervisor/pool.ts';
 import { type CallContext, carryOut } from './call.ts';
@@ -39,7 +39,9 @@ export class Run {
   readonly printed: Printed;
   readonly #services: RunServices;
   readonly #serving = new Set<Promise<void>>();
-  readonly #open = new Set<CallRecord>();
+  /** Calls that are with their providers, and since when, in ms of the clock. */
+  readonly #open = new Map<CallRecord, number>();
+  readonly #calls: CallContext;
   readonly #stopping = new AbortController();
   readonly #childEnd = Promise.withResolvers<ChildEnd>();
   readonly #timers: { readonly cancel: () => void }[] = [];
@@ -58,6 +60,7 @@ export class Run {
     this.request = request;
     this.#services = services;
     this.printed = new Printed(request.limits.printed_bytes);
+    this.#calls = this.#callContext();
   }
 
   get state(): RunState {
@@ -92,13 +95,17 @@ export class Run {
     return this.#finish(end);
   }
 
-  /** Ends the run for a reason that is not its own; a reason that is already there stays. */
-  stop(cause: Cause): void {
-    if (this.#cause || this.#state === 'ending' || this.#state === 'ended') return;
+  /**
+   * Ends the run for a reason that is not its own; a reason that is already there stays.
+   * @returns whether this is the reason now
+   */
+  stop(cause: Cause): boolean {
+    if (this.#cause || this.#state === 'ending' || this.#state === 'ended') return false;
     this.#cause = cause;
     this.#services.log.debug({ run: this.request.runId, kind: cause.kind, message: cause.message }, 'told to stop');
     this.#stopping.abort(new Error(cause.message));
     this.#haltChild();
+    return true;
   }
 
   /** A program that waits in a call is told by the answer, which cannot be missed; one that computes by a signal. */
@@ -135,17 +142,26 @@ export class Run {
       version,
       tools: [...catalogue.tools.keys()],
     };
-    child.assign(settings, request.source, {
-      printed: (bytes) => this.printed.add(bytes),
+    const handlers: RunHandlers = {
+      printed: (bytes) => {
+        this.printed.add(bytes);
+        request.progressed(this);
+      },
       call: ({ header, arguments: args }) => this.#takeCall({ ...header, arguments: args }),
       ended: (end) => {
         this.#readProcessorTime();
-        if (end.ending !== 'crashed') this.printed.droppedBytes += end.droppedBytes;
+        if (end.ending !== 'crashed') {
+          this.printed.droppedBytes += end.droppedBytes;
+          this.#cpuMs ||= end.cpuMs;
+        }
         this.#childEnd.resolve(end);
       },
-    });
+    };
+    child.assign({ header: settings, source: request.source, handlers });
     const expired = (name: ClockName, limitMs: number, spentMs: number) =>
-      this.stop(timeCause({ clock: name, limitMs, spentMs, openTools: [...this.#open].map(({ tool }) => tool) }));
+      this.stop(
+        timeCause({ clock: name, limitMs, spentMs, openTools: [...this.#open.keys()].map(({ tool }) => tool) }),
+      );
     this.#compute = new ComputeClock({
       clock,
       limitMs: limits.compute_ms,
@@ -172,16 +188,17 @@ export class Run {
 
   async #serve(asked: { call: number; tool: string; structured: boolean; arguments: Uint8Array }): Promise<void> {
     const { call } = asked;
-    const end = await carryOut(asked, this.#callContext());
-    if (this.#cause) return;
-    if ('final' in end) {
-      this.#cause = end.final;
-      return this.#haltChild();
-    }
+    const end = await carryOut(asked, this.#calls);
+    if (this.#cause || this.#state !== 'running') return;
+    if ('final' in end) return void this.stop(end.final);
     const { status, message, content, structured } = end.answer;
     const first = content ?? (asked.structured ? undefined : structured);
     const second = asked.structured ? structured : undefined;
-    this.#answer({ call, status, message, contentBytes: first?.bytes.length ?? 0 }, [first?.bytes, second?.bytes]);
+    // A failure whose words are its content is told by that, byte for byte.
+    this.#answer({ call, status, message: content ? '' : message, contentBytes: first?.bytes.length ?? 0 }, [
+      first?.bytes,
+      second?.bytes,
+    ]);
   }
 
   #answerFinal(call: number): void {
@@ -190,7 +207,7 @@ export class Run {
 
   #answer(header: AnswerHeader, payload: readonly (Uint8Array | undefined)[]): void {
     this.#asked = undefined;
-    if (!this.#cause) this.#compute?.resume();
+    if (!this.#cause && this.#state === 'running') this.#compute?.resume();
     this.#child?.answer(header, ...payload.filter((part) => part !== undefined));
   }
 
@@ -210,7 +227,7 @@ export class Run {
       defaultTimeoutMs: toolTimeoutMs,
       signal: this.#stopping.signal,
       opened: (record) => {
-        this.#open.add(record);
+        this.#open.set(record, clock.now());
         request.progressed(this);
       },
       closed: (record) => {
@@ -239,6 +256,7 @@ export class Run {
     const { request } = this;
     const { clock, spill, cancelGraceMs } = this.#services;
     const wallMs = this.wallMs();
+    const computeMs = this.computeMs();
     this.#move('stopped');
     this.#compute?.pause();
     for (const timer of this.#timers) timer.cancel();
@@ -247,7 +265,7 @@ export class Run {
     const warnings = await this.#settleCalls(clock, cancelGraceMs);
     this.#move('settled');
     const memoryBytes = end === undefined || end.ending === 'crashed' ? 0 : end.memoryBytes;
-    const usage = { computeMs: this.computeMs(), cpuMs: this.#cpuMs, wallMs, memoryBytes };
+    const usage = { computeMs, cpuMs: this.#cpuMs, wallMs, memoryBytes };
     return composeOutcome({ request, ending, printed: this.printed, ledger: this.ledger, usage, warnings }, spill);
   }
 
@@ -259,7 +277,8 @@ export class Run {
       await Promise.race([Promise.allSettled(this.#serving), late]);
       timer.cancel();
     }
-    return [...this.#open].map(({ call, tool }) =>
+    for (const [record, since] of this.#open) record.ms = clock.now() - since;
+    return [...this.#open.keys()].map(({ call, tool }) =>
       `call ${call} of ${JSON.stringify(tool)} gave no answer before the end; it may still be running`
     );
   }

@@ -1,45 +1,32 @@
-// All runs of the daemon: those under way, and the last ones that have ended, each open to its own session only.
-// What is kept of ended runs is bounded; their spill files go with them.
+// All runs of the daemon: those under way here, the ended ones in ended_runs.ts. Each is open to its owner
+// only, whose key is the daemon's own: names and sessions are claims, and never a key.
 
 import { ProtocolError } from '../protocol/errors.ts';
 import type { Admission } from './admission.ts';
 import type { Cause } from './endings.ts';
+import { EndedRuns } from './ended_runs.ts';
 import type { CallRecord, Outcome } from './outcome.ts';
 import { Run, type RunServices } from './run.ts';
 import type { RunRequest } from './run_request.ts';
+import type { RunSummary } from './run_summary.ts';
 
-export type Owner = { readonly session: string; readonly agent: string };
+/** `key` is what opens the owner's runs; the rest is shown. */
+export type Owner = { readonly key: string; readonly session: string; readonly agent: string };
 
-export type RunSummary = {
-  readonly run_id: string;
-  readonly agent: string;
-  readonly session: string;
-  readonly language: string;
-  readonly kind: string;
-  readonly intent: string | null;
-  readonly started_at: number;
-  readonly wall_ms: number;
-  readonly calls: number;
-  readonly changed_paths: readonly string[];
-};
-
-type Entry = { readonly owner: Owner; readonly run: Run; outcome: Outcome | undefined };
-
-const mostEndedRuns = 1000;
-const mostEndedBytes = 64 * 1024 * 1024;
+type UnderWay = { readonly owner: Owner; readonly run: Run };
 
 export class Runs {
   readonly #services: RunServices;
   readonly #admission: Admission;
-  /** By session and run id, oldest first. */
-  readonly #entries = new Map<string, Entry>();
-  readonly #underWay = new Set<Promise<unknown>>();
-  #endedBytes = 0;
-  #ended = 0;
+  readonly #ended: EndedRuns;
+  /** By owner and run id. */
+  readonly #underWay = new Map<string, UnderWay>();
+  readonly #endings = new Set<Promise<unknown>>();
 
   constructor(services: RunServices, admission: Admission) {
     this.#services = services;
     this.#admission = admission;
+    this.#ended = new EndedRuns(services);
   }
 
   /**
@@ -47,76 +34,91 @@ export class Runs {
    * @throws {ProtocolError} `invalid_params` if the id is in use, `busy` if too many wait
    */
   start(owner: Owner, request: RunRequest): Promise<Outcome> {
-    const key = keyOf(owner.session, request.runId);
-    if (this.#entries.has(key)) {
+    if (this.has(owner, request.runId)) {
+      const id = JSON.stringify(request.runId);
       throw new ProtocolError(
         'invalid_params',
-        `Cannot run program: run_id ${JSON.stringify(request.runId)} is in use; choose another or leave it out`,
+        `Cannot run program: run_id ${id} is in use; choose another or leave it out`,
       );
     }
+    const key = keyOf(owner, request.runId);
     const run = new Run(request, this.#services);
-    const admitted = this.#admission.enter(owner.session, run.stopSignal);
-    const entry: Entry = { owner, run, outcome: undefined };
-    this.#entries.set(key, entry);
-    const ending = this.#carryThrough(entry, admitted).finally(() => this.#underWay.delete(ending));
-    this.#underWay.add(ending);
+    const admitted = this.#admission.enter(owner.key, run.stopSignal);
+    this.#underWay.set(key, { owner, run });
+    const ending = this.#carryThrough({ key, owner, run, admitted }).finally(() => {
+      this.#underWay.delete(key);
+      this.#endings.delete(ending);
+    });
+    this.#endings.add(ending);
     return ending;
   }
 
-  /** @returns whether the run was under way */
-  cancel(session: string, runId: string, reason: string | undefined): boolean {
-    const entry = this.#require(session, runId);
-    if (entry.outcome) return false;
-    entry.run.stop({ kind: 'interrupted', message: reason ? `cancelled: ${reason}` : 'cancelled' });
-    return true;
+  /**
+   * @returns whether it is this that ends the run
+   * @throws {ProtocolError} `no_such_run`
+   */
+  cancel(owner: Owner, runId: string, reason: string | undefined): boolean {
+    const underWay = this.#underWay.get(keyOf(owner, runId));
+    if (underWay) {
+      return underWay.run.stop({ kind: 'interrupted', message: reason ? `cancelled: ${reason}` : 'cancelled' });
+    }
+    this.#requireEnded(owner, runId);
+    return false;
   }
 
-  has(session: string, runId: string): boolean {
-    return this.#entries.has(keyOf(session, runId));
+  has(owner: Owner, runId: string): boolean {
+    const key = keyOf(owner, runId);
+    return this.#underWay.has(key) || this.#ended.get(key) !== undefined;
   }
 
   /** Stops the runs under way that `chosen` picks. */
-  stop(cause: Cause, chosen: (owner: Owner, run: Run) => boolean): void {
-    for (const { owner, run, outcome } of this.#entries.values()) if (!outcome && chosen(owner, run)) run.stop(cause);
+  stop(cause: Cause, chosen: (run: Run) => boolean): void {
+    for (const { run } of this.#underWay.values()) if (chosen(run)) run.stop(cause);
   }
 
   /** Fulfilled when no run is under way. */
   async settled(): Promise<void> {
-    while (this.#underWay.size > 0) await Promise.allSettled(this.#underWay);
+    while (this.#endings.size > 0) await Promise.allSettled(this.#endings);
   }
 
   /** @throws {ProtocolError} `no_such_run` */
-  find(session: string, runId: string): { outcome: Outcome | undefined; records: readonly CallRecord[] } {
-    const { run, outcome } = this.#require(session, runId);
-    return { outcome, records: run.ledger.records };
+  find(owner: Owner, runId: string): { outcome: Outcome | undefined; records: readonly CallRecord[] } {
+    const underWay = this.#underWay.get(keyOf(owner, runId));
+    return underWay ? { outcome: undefined, records: underWay.run.ledger.records } : this.#requireEnded(owner, runId);
   }
 
-  summaries(session: string): RunSummary[] {
-    return [...this.#entries.values()].filter(({ owner }) => owner.session === session).map(summarise);
+  summaries(owner: Owner): RunSummary[] {
+    const going = [...this.#underWay.values()].filter((entry) => entry.owner.key === owner.key);
+    return [...this.#ended.of(owner.key), ...going.map((entry) => summarise(entry, undefined))];
+  }
+
+  forget(ownerKey: string): void {
+    this.#ended.forget(ownerKey);
   }
 
   status(): { running: number; queued: number; ended: number } {
-    return { ...this.#admission.status(), ended: this.#ended };
+    return { ...this.#admission.status(), ended: this.#ended.count };
   }
 
-  async #carryThrough(entry: Entry, admitted: Promise<() => void>): Promise<Outcome> {
-    const { run, owner } = entry;
+  async #carryThrough(started: UnderWay & { key: string; admitted: Promise<() => void> }): Promise<Outcome> {
+    const { key, owner, run } = started;
     let leave: (() => void) | undefined;
     try {
-      leave = await admitted;
+      leave = await started.admitted;
     } catch (error) {
       // A run that was stopped in the queue ends as any other; anything else is a refusal.
-      if (!run.stopSignal.aborted) {
-        this.#entries.delete(keyOf(owner.session, run.request.runId));
-        throw error;
-      }
+      if (!run.stopSignal.aborted) throw error;
     }
     try {
-      entry.outcome = await run.execute();
-      this.#log(entry.outcome, owner);
-      this.#ended++;
-      this.#retain(entry);
-      return entry.outcome;
+      const outcome = await run.execute();
+      this.#log(outcome, owner);
+      this.#ended.add(key, {
+        owner: owner.key,
+        summary: summarise(started, outcome),
+        outcome,
+        records: run.ledger.records,
+      });
+      return outcome;
     } finally {
       leave?.();
       // Behind the answer: starting a child holds up the loop.
@@ -130,48 +132,20 @@ export class Runs {
     this.#services.log.info({ run: runId, agent, session, kind, stoppedBy, calls, computeMs, wallMs }, 'run ended');
   }
 
-  #retain(entry: Entry): void {
-    this.#endedBytes += sizeOf(entry);
-    let ended = [...this.#entries.values()].filter(({ outcome }) => outcome).length;
-    for (const [key, old] of this.#entries) {
-      if (ended <= mostEndedRuns && this.#endedBytes <= mostEndedBytes) return;
-      if (!old.outcome || old === entry) continue;
-      this.#entries.delete(key);
-      this.#endedBytes -= sizeOf(old);
-      ended--;
-      if (old.outcome.spillPath) {
-        this.#services.spill.remove(old.outcome.spillPath).catch((error: Error) => {
-          this.#services.log.warn(
-            { run: old.run.request.runId, problem: error.message },
-            'a spill file could not be removed',
-          );
-        });
-      }
-    }
-  }
-
-  #require(session: string, runId: string): Entry {
-    const entry = this.#entries.get(keyOf(session, runId));
-    if (entry) return entry;
+  #requireEnded(owner: Owner, runId: string): { outcome: Outcome; records: readonly CallRecord[] } {
+    const ended = this.#ended.get(keyOf(owner, runId));
+    if (ended) return ended;
+    const id = JSON.stringify(runId);
     throw new ProtocolError(
       'no_such_run',
-      `Cannot find run ${JSON.stringify(runId)}: this session has no run of that id, or it is no longer kept`,
+      `Cannot find run ${id}: this session has no run of that id, or it is no longer kept`,
     );
   }
 }
 
-const keyOf = (session: string, runId: string): string => `${session}\0${runId}`;
+const keyOf = (owner: Owner, runId: string): string => `${owner.key}\0${runId}`;
 
-/** Roughly what an ended run holds in memory, in bytes. */
-function sizeOf({ run, outcome }: Entry): number {
-  const records = run.ledger.records.reduce(
-    (sum, { arguments: args, content }) => sum + args.bytes.length + (content?.bytes.length ?? 0),
-    0,
-  );
-  return records + run.printed.heldBytes + (outcome?.report.length ?? 0) + 4096;
-}
-
-function summarise({ owner, run, outcome }: Entry): RunSummary {
+function summarise({ owner, run }: UnderWay, outcome: Outcome | undefined): RunSummary {
   const { request, ledger, state, startedAt } = run;
   return {
     run_id: request.runId,

@@ -22,7 +22,8 @@ export class SpillFolder {
     try {
       await writeFile(file, bytes, { mode: 0o600, flag: 'wx' });
     } catch (error) {
-      await rm(file, { force: true });
+      // Half a file is worse than none; one that was there before is not ours.
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') await rm(file, { force: true });
       throw error;
     }
     return file;
@@ -50,7 +51,7 @@ export class SpillFolder {
   /** Removes the files of runs that nobody keeps any more: those older than `days`. */
   async sweep(days: number): Promise<void> {
     const before = Date.now() - days * 86_400_000;
-    for (const name of await readdir(this.#folder).catch(() => [])) {
+    for (const name of await readdir(this.#folder).catch(unlessMissing)) {
       const file = path.join(this.#folder, name);
       if ((await stat(file)).mtimeMs < before) await this.remove(file);
     }
@@ -59,4 +60,10 @@ export class SpillFolder {
   async remove(file: string): Promise<void> {
     await rm(file, { force: true });
   }
+}
+
+/** A folder that is not there has no entries. */
+function unlessMissing(error: NodeJS.ErrnoException): string[] {
+  if (error.code === 'ENOENT') return [];
+  throw error;
 }

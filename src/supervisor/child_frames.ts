@@ -27,6 +27,7 @@ const headers = {
     traceback: text.nullable(),
     memoryBytes: count,
     droppedBytes: count,
+    cpuMs: z.number().min(0),
   }),
 };
 

@@ -19,7 +19,10 @@ export type Recipe = {
   readonly parameters: readonly string[];
 };
 
-export type Launched = { readonly process: ChildProcess; readonly pipe: Duplex; readonly diagnostics: Readable };
+/** A process on its way, or why there is none (no descriptors left, no memory): a launch never throws. */
+export type Launched =
+  | { readonly process: ChildProcess; readonly pipe: Duplex; readonly diagnostics: Readable }
+  | { readonly failed: string };
 export type Launch = () => Launched;
 
 const heapMegabytes = 256;
@@ -65,12 +68,20 @@ export function spawnLauncher(recipe: Recipe): Launch {
     ? { DENO_EXTRA_STDIO_FDS: '3', DENO_DIR: '/dev/null', NO_COLOR: '1' }
     : {};
   return () => {
-    const child = spawn(recipe.runtime.executable, line, {
-      env,
-      cwd: '/',
-      detached: true,
-      stdio: ['ignore', 'ignore', 'pipe', 'pipe'],
-    });
-    return { process: child, pipe: child.stdio[3] as Duplex, diagnostics: child.stderr! };
+    try {
+      const child = spawn(recipe.runtime.executable, line, {
+        env,
+        cwd: '/',
+        detached: true,
+        stdio: ['ignore', 'ignore', 'pipe', 'pipe'],
+      });
+      // Without descriptors Node answers a process that has no pipes, and tells why by an event.
+      const pipe = child.stdio?.[3] as Duplex | undefined;
+      if (pipe && child.stderr) return { process: child, pipe, diagnostics: child.stderr };
+      child.on('error', () => {}); // The reason is the same whatever it says.
+      return { failed: 'the system has no descriptors or processes left' };
+    } catch (error) {
+      return { failed: (error as Error).message };
+    }
   };
 }

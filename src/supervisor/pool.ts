@@ -78,7 +78,10 @@ export class Pool {
    */
   take(signal: AbortSignal): Promise<Child> {
     if (this.#closed) return Promise.reject(new Error('the pool is closed'));
-    const child = this.#warm.shift();
+    if (signal.aborted) return Promise.reject(signal.reason as Error);
+    let child = this.#warm.shift();
+    // One that is being ended for a bad frame still stands here until it is gone.
+    while (child && child.state !== 'warm') child = this.#warm.shift();
     if (child) {
       this.#give(child);
       this.#replacement ??= this.#clock.after(replaceAfterMs, () => this.refill());
@@ -169,13 +172,14 @@ export class Pool {
 
   #fail(error: Error): void {
     if (this.#closed) return;
-    this.#failures++;
     this.#problem = error.message;
+    // Those that were started together fail together: that is one failure.
+    if (this.#pause) return;
+    this.#failures++;
     this.#log.error({ failures: this.#failures, problem: error.message }, 'a child could not be started');
     if (this.#failures >= failuresToTell) {
       for (const waiter of this.#waiters.splice(0)) waiter.reject(new Error(error.message));
     }
-    if (this.#pause) return;
     const ms = Math.min(longestPauseMs, firstPauseMs * 2 ** (this.#failures - 1));
     this.#pause = this.#clock.after(ms, () => {
       this.#pause = undefined;

@@ -2,11 +2,13 @@
 // ended: one for schemas that have proved quick, one where new and slow ones are tried. So a hostile schema
 // delays only itself and those who try new ones, and never for longer than a deadline.
 
+import { ProtocolError } from '../protocol/errors.ts';
 import type { Log } from '../observe/log.ts';
 import type { RawValue } from '../protocol/outline.ts';
 import type { Clock } from '../supervisor/clocks.ts';
 import type { Launch } from '../supervisor/launcher.ts';
-import { CheckerLane, schemaKey } from './checker_lane.ts';
+import { schemaKey } from './checker.ts';
+import { CheckerLane } from './checker_lane.ts';
 
 export type Verdict =
   /** `emptyArrays`: offsets in the arguments of empty maps (0x80) that the schema wants as arrays (0x90). */
@@ -36,6 +38,7 @@ export class ArgumentChecker {
    * Tries whether a schema compiles.
    * @param owner whose schema it is: owners are served in turn
    * @returns what is wrong with it, as a sentence, or undefined
+   * @throws {ProtocolError} `internal` if it could not be tried
    */
   async vet(owner: string, schema: RawValue): Promise<string | undefined> {
     const key = schemaKey(schema);
@@ -43,6 +46,7 @@ export class ArgumentChecker {
     this.#quick.warm();
     const end = await this.#slow.run({ schema, args: undefined, owner, deadlineMs: slowMs });
     if (end === 'late') return `the schema takes more than ${slowMs} ms to compile; make it simpler`;
+    if ('fault' in end) throw new ProtocolError('internal', `Cannot try a schema: ${end.fault}`);
     if (!end.ok) return end.message;
     this.#remember(key);
     return undefined;
@@ -52,26 +56,32 @@ export class ArgumentChecker {
     const key = schemaKey(schema);
     if (this.#vetted.get(key) ?? false) {
       const end = await this.#quick.run({ schema, args, owner: key, deadlineMs: quickMs });
-      if (end !== 'late') return end;
+      if (end !== 'late') return verdict(end);
       this.#vetted.set(key, false);
     }
     const end = await this.#slow.run({ schema, args, owner: key, deadlineMs: slowMs });
-    // A schema of ours, which nobody had to vet, has proved itself by its first check.
-    if (end !== 'late' && !this.#vetted.has(key)) this.#remember(key);
-    return end === 'late'
-      ? {
+    if (end === 'late') {
+      return {
         ok: false,
         message: `its arguments took more than ${slowMs} ms to check: the schema of the tool is too costly`,
-      }
-      : end;
+      };
+    }
+    // A schema of ours, which nobody had to vet, has proved itself by its first check.
+    if (!('fault' in end) && !this.#vetted.has(key)) this.#remember(key);
+    return verdict(end);
   };
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all([this.#quick[Symbol.asyncDispose](), this.#slow[Symbol.asyncDispose]()]);
+  }
 
   #remember(key: string): void {
     if (this.#vetted.size >= mostRemembered) this.#vetted.clear();
     this.#vetted.set(key, true);
   }
+}
 
-  async [Symbol.asyncDispose](): Promise<void> {
-    await Promise.all([this.#quick[Symbol.asyncDispose](), this.#slow[Symbol.asyncDispose]()]);
-  }
+function verdict(end: { fault: string } | { ok: boolean; message: string; emptyArrays: readonly number[] }): Verdict {
+  if ('fault' in end) return { ok: false, message: `its arguments cannot be checked: ${end.fault}` };
+  return end.ok ? { ok: true, emptyArrays: end.emptyArrays } : { ok: false, message: end.message };
 }

@@ -2,7 +2,8 @@
 // afterwards, so that a run keeps what it began with. Names are resolved here and nowhere else.
 
 import type { RawValue } from '../protocol/outline.ts';
-import { forbiddenNames, maxNameChars, nearestNames, quotedList } from './names.ts';
+import { quotedList } from '../protocol/wording.ts';
+import { forbiddenNames, maxNameChars, nearestNames } from './names.ts';
 import type { Provider, ToolClass } from './provider.ts';
 
 export type Tool = {
@@ -27,8 +28,6 @@ export type Catalogue = {
 };
 
 export type Resolution = { readonly tool: Tool } | { readonly problem: string };
-
-export const emptyCatalogue: Catalogue = Object.freeze({ tools: new Map(), aliases: new Map() });
 
 /**
  * Makes a catalogue. Tools that programs may never call are left out of it: they stay the agent's own.
@@ -62,7 +61,7 @@ export function makeCatalogue(tools: readonly Tool[]): Catalogue {
 export function resolveTool(catalogue: Catalogue, asked: string): Resolution {
   const name = catalogue.aliases.get(asked) ?? asked;
   const shown = JSON.stringify(asked.slice(0, maxNameChars));
-  if (forbiddenNames.has(name)) {
+  if (forbiddenNames.has(asked) || forbiddenNames.has(name)) {
     return { problem: `Cannot call tool ${shown}: it is never callable from a program; call it directly` };
   }
   const tool = catalogue.tools.get(name);

@@ -1,20 +1,12 @@
-// One checker process and the jobs that wait for it, one at a time, each with a deadline. A job that
-// passes its deadline costs the process, which is started anew for the next. Decides nothing about schemas.
+// The jobs for one checker process, one at a time, each with a deadline, owners in turn. A job that passes
+// its deadline costs the process, which is started anew for the next. Decides nothing about schemas.
 
-import { createHash } from 'node:crypto';
-import { z } from 'zod';
-import { encodeFrame, frameKinds, FrameReader, type VerdictHeader } from '../protocol/child_messages.ts';
+import type { VerdictHeader } from '../protocol/child_messages.ts';
 import type { Log } from '../observe/log.ts';
 import type { RawValue } from '../protocol/outline.ts';
-import { processorTime } from '../runtime/process_facts.ts';
 import { type Clock, ComputeClock } from '../supervisor/clocks.ts';
-import type { Launch, Launched } from '../supervisor/launcher.ts';
-
-const verdictHeader = z.object({
-  ok: z.boolean(),
-  message: z.string().max(4096),
-  emptyArrays: z.array(z.int().min(0)),
-});
+import type { Launch } from '../supervisor/launcher.ts';
+import { Checker } from './checker.ts';
 
 /** `args` undefined: only compile. `owner`: jobs of different owners are taken in turn. */
 export type Job = {
@@ -23,23 +15,25 @@ export type Job = {
   readonly owner: string;
   readonly deadlineMs: number;
 };
-export type JobEnd = VerdictHeader | 'late';
+
+/** `late`: the deadline passed. `fault`: no verdict could be had, for a reason that is not the schema's. */
+export type JobEnd = VerdictHeader | 'late' | { readonly fault: string };
 
 type Waiting = { readonly job: Job; readonly resolve: (end: JobEnd) => void };
 
 /** After so many schemas the process is started anew, so that what it holds stays bounded. */
 const mostSchemas = 2000;
-
-export const schemaKey = (schema: RawValue): string => createHash('sha256').update(schema.bytes).digest('base64');
+/** A process that is not ready after this time is given up. Milliseconds. */
+const longestStartMs = 30_000;
 
 export class CheckerLane {
   readonly #launch: Launch;
   readonly #clock: Clock;
   readonly #log: Log;
-  readonly #waiting: Waiting[] = [];
+  /** By owner, in the order in which they are served next. */
+  readonly #waiting = new Map<string, Waiting[]>();
   #checker: Checker | undefined;
-  #busy = false;
-  #lastOwner = '';
+  #working = false;
   #closed = false;
 
   constructor(options: { launch: Launch; clock: Clock; log: Log }) {
@@ -50,12 +44,14 @@ export class CheckerLane {
 
   /** Starts the process before its first job. */
   warm(): void {
-    this.#checker ??= new Checker(this.#launch, this.#log);
+    if (!this.#closed) this.#checker ??= new Checker(this.#launch);
   }
 
   run(job: Job): Promise<JobEnd> {
     const { promise, resolve } = Promise.withResolvers<JobEnd>();
-    this.#waiting.push({ job, resolve });
+    const line = this.#waiting.get(job.owner) ?? [];
+    line.push({ job, resolve });
+    this.#waiting.set(job.owner, line);
     void this.#work();
     return promise;
   }
@@ -66,33 +62,36 @@ export class CheckerLane {
   }
 
   async #work(): Promise<void> {
-    if (this.#busy) return;
-    this.#busy = true;
-    for (let next = this.#next(); next; next = this.#next()) next.resolve(await this.#carryOut(next.job));
-    this.#busy = false;
+    if (this.#working) return;
+    this.#working = true;
+    for (let next = this.#next(); next; next = this.#next()) {
+      const { job, resolve } = next;
+      resolve(await this.#carryOut(job).catch((error: Error) => ({ fault: error.message })));
+    }
+    this.#working = false;
   }
 
-  /** The oldest job of another owner than the last, if there is one. */
+  /** The oldest job of the owner whose turn it is; that owner comes last then. */
   #next(): Waiting | undefined {
-    const place = this.#waiting.findIndex(({ job }) => job.owner !== this.#lastOwner);
-    const [next] = this.#waiting.splice(Math.max(0, place), 1);
-    if (next) this.#lastOwner = next.job.owner;
-    return next;
+    for (const [owner, line] of this.#waiting) {
+      const next = line.shift();
+      this.#waiting.delete(owner);
+      if (line.length > 0) this.#waiting.set(owner, line);
+      return next;
+    }
+    return undefined;
   }
 
   async #carryOut(job: Job): Promise<JobEnd> {
-    if (this.#closed) return refused('the daemon is shutting down');
-    if (this.#checker && (this.#checker.ended || this.#checker.schemas >= mostSchemas)) {
+    if (this.#closed) return { fault: 'the daemon is shutting down' };
+    if (this.#checker && (this.#checker.gone || this.#checker.schemas >= mostSchemas)) {
       await this.#checker.end();
       this.#checker = undefined;
     }
     this.warm();
     const checker = this.#checker!;
-    try {
-      await checker.ready;
-    } catch (error) {
-      return refused(`the arguments cannot be checked: ${(error as Error).message}`);
-    }
+    const giveUp = this.#clock.after(longestStartMs, () => void checker.end());
+    await checker.ready.finally(() => giveUp.cancel());
     let late = false;
     const expired = () => {
       late = true;
@@ -106,103 +105,10 @@ export class CheckerLane {
       processorTime: () => checker.processorTime(),
     });
     try {
-      return await checker.carryOut(job);
+      return await checker.judge(job.schema, job.args);
     } catch (error) {
-      return late ? 'late' : refused(`the arguments cannot be checked: ${(error as Error).message}`);
+      if (late) return 'late';
+      throw error;
     }
-  }
-}
-
-const refused = (message: string): VerdictHeader => ({ ok: false, message, emptyArrays: [] });
-
-/** The process itself: one question at a time. */
-class Checker {
-  readonly #launched: Launched;
-  readonly #reader = new FrameReader();
-  readonly #ready = Promise.withResolvers<void>();
-  readonly #exited = Promise.withResolvers<void>();
-  readonly #known = new Map<string, number>();
-  #answer: PromiseWithResolvers<VerdictHeader> | undefined;
-  #diagnostics = '';
-  ended = false;
-
-  constructor(launch: Launch, log: Log) {
-    this.#launched = launch();
-    const { process: child, pipe, diagnostics } = this.#launched;
-    this.#ready.promise.catch(() => {});
-    child.on('error', (error) => this.#close(error.message));
-    child.on('exit', (code, signal) => this.#close(`the checker was ended by ${signal ?? `code ${code}`}`));
-    pipe.on('error', () => {});
-    pipe.on('data', (chunk: Uint8Array) => {
-      try {
-        for (const frame of this.#reader.feed(chunk)) this.#take(frame.kind, frame.header);
-      } catch (error) {
-        log.warn({ problem: (error as Error).message }, 'a checker sent a malformed frame');
-        void this.end();
-      }
-    });
-    diagnostics.on(
-      'data',
-      (chunk: Uint8Array) => this.#diagnostics = (this.#diagnostics + new TextDecoder().decode(chunk)).slice(0, 4096),
-    );
-    diagnostics.on('error', () => {});
-  }
-
-  get ready(): Promise<void> {
-    return this.#ready.promise;
-  }
-
-  get schemas(): number {
-    return this.#known.size;
-  }
-
-  processorTime() {
-    return this.ended ? undefined : processorTime(this.#launched.process.pid!);
-  }
-
-  async carryOut({ schema, args }: Job): Promise<VerdictHeader> {
-    const key = schemaKey(schema);
-    let id = this.#known.get(key);
-    if (id === undefined) {
-      id = this.#known.size + 1;
-      const verdict = await this.#ask(encodeFrame(frameKinds.schema, { schema: id }, schema.bytes));
-      if (!verdict.ok) return verdict;
-      this.#known.set(key, id);
-    }
-    return args
-      ? this.#ask(encodeFrame(frameKinds.check, { schema: id }, args))
-      : { ok: true, message: '', emptyArrays: [] };
-  }
-
-  end(): Promise<void> {
-    if (!this.ended) this.#launched.process.kill('SIGKILL');
-    return this.#exited.promise;
-  }
-
-  #ask(frame: Uint8Array): Promise<VerdictHeader> {
-    this.#answer = Promise.withResolvers();
-    if (this.ended) this.#answer.reject(new Error('the checker has ended'));
-    else this.#launched.pipe.write(frame);
-    return this.#answer.promise;
-  }
-
-  #take(kind: number, header: unknown): void {
-    if (kind === frameKinds.ready) return this.#ready.resolve();
-    if (kind !== frameKinds.verdict) {
-      throw new Error(`a frame of kind ${kind} was not expected: ${JSON.stringify(header)}`);
-    }
-    this.#answer?.resolve(verdictHeader.parse(header));
-  }
-
-  #close(words: string): void {
-    if (this.ended) return;
-    this.ended = true;
-    this.#launched.pipe.destroy();
-    this.#launched.diagnostics.destroy();
-    const error = new Error(this.#diagnostics ? `${words}; it said: ${this.#diagnostics.trim()}` : words);
-    this.#ready.reject(error);
-    this.#answer?.promise.catch(() => {});
-    this.#answer?.reject(error);
-    this.#exited.resolve();
   }
 }

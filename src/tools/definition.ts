@@ -1,6 +1,7 @@
 // The definition of `run_code` that an agent hands to its model: when to use it and when not, what a program
 // finds, how answers look, and the limits in force. Made for each agent from its catalogue and its limits.
 
+import { isLuaName } from '../languages/lua/names.ts';
 import type { Limits } from '../protocol/limits.ts';
 import type { Catalogue } from './catalogue.ts';
 
@@ -12,16 +13,21 @@ export type ToolDefinition = {
 };
 
 const mostToolsNamed = 60;
-const MiB = 1024 * 1024;
+/** Bytes for a reader: in the unit that gives a short number. */
+function size(bytes: number): string {
+  if (bytes < 1024) return `${bytes} bytes`;
+  const [unit, name] = bytes < 1024 * 1024 ? [1024, 'KiB'] as const : [1024 * 1024, 'MiB'] as const;
+  return `${Math.floor(bytes / unit * 100) / 100} ${name}`;
+}
 
 export function luaDefinition(
   options: { catalogue: Catalogue; limits: Limits; mostComputeMs: number },
 ): ToolDefinition {
   const { catalogue, limits, mostComputeMs } = options;
   const names = [...catalogue.tools.keys()];
-  const named = names.slice(0, mostToolsNamed).map((name) =>
-    /^[A-Za-z_]\w*$/.test(name) ? name : `[${JSON.stringify(name)}]`
-  ).join(', ');
+  const named = names.slice(0, mostToolsNamed).map((name) => isLuaName(name) ? name : `[${JSON.stringify(name)}]`).join(
+    ', ',
+  );
   const more = names.length > mostToolsNamed
     ? `, and ${names.length - mostToolsNamed} more: wizard.tools() lists all`
     : '';
@@ -33,10 +39,10 @@ export function luaDefinition(
     `Limits: ${limits.compute_ms / 1000} s of computing (timeout_secs, at most ${
       mostComputeMs / 1000
     }; time inside tools is not counted), ${limits.wall_ms / 1000} s in all, ${limits.calls} calls, ${
-      limits.memory_bytes / MiB
-    } MiB, ${
-      limits.result_bytes / MiB
-    } MiB for one result. Past a limit the program ends, and the calls that it completed remain in effect.`,
+      size(limits.memory_bytes)
+    }, ${
+      size(limits.result_bytes)
+    } for one result. Past a limit the program ends, and the calls that it completed remain in effect.`,
     names.length > 0 ? `Tools: ${named}${more}.` : 'No tools are offered at present.',
   ].join('\n\n');
   return {

@@ -14,12 +14,17 @@ export const forbiddenNames: ReadonlySet<string> = new Set([
 ]);
 
 export const maxNameChars = 256;
+/** Names are compared by so many characters, and so many of them: a mistake must not hold up the daemon. */
+const comparedChars = 64;
+const mostCompared = 5000;
 
 /** At most `most` of `names`, nearest first, that could have been meant by `wrong`. */
 export function nearestNames(wrong: string, names: Iterable<string>, most = 3): string[] {
-  const target = fold(wrong.slice(0, maxNameChars));
+  const target = fold(wrong);
   const scored: { name: string; score: number }[] = [];
+  let compared = 0;
   for (const name of names) {
+    if (++compared > mostCompared) break;
     const candidate = fold(name);
     const contained = target.length >= 3 && (candidate.includes(target) || target.includes(candidate));
     const score = contained ? 1 : distance(target, candidate);
@@ -29,7 +34,7 @@ export function nearestNames(wrong: string, names: Iterable<string>, most = 3): 
 }
 
 /** Names that differ in case, dashes, dots or underscores only are the same here. */
-const fold = (name: string): string => name.toLowerCase().replace(/[-_.\s/]+/g, '_');
+const fold = (name: string): string => name.slice(0, comparedChars).toLowerCase().replace(/[-_.\s/]+/g, '_');
 
 /** Levenshtein's distance, in time and space of the product and of the shorter length. */
 function distance(a: string, b: string): number {
@@ -43,10 +48,4 @@ function distance(a: string, b: string): number {
     previous = row;
   }
   return previous[b.length]!;
-}
-
-/** "a", "b" or "c": for sentences that offer names. */
-export function quotedList(names: readonly string[]): string {
-  const quoted = names.map((name) => JSON.stringify(name));
-  return quoted.length < 2 ? quoted.join('') : `${quoted.slice(0, -1).join(', ')} or ${quoted.at(-1)}`;
 }

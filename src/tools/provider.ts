@@ -36,6 +36,14 @@ export type ToolAnswer = {
   readonly context: readonly string[];
 };
 
+/** Thrown by a provider that cannot say any more whether the call was carried out. */
+export class AnswerLost extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'AnswerLost';
+  }
+}
+
 export type Provider = {
   readonly kind: 'agent' | 'workspace';
   readonly call: (request: ToolRequest) => Promise<ToolAnswer>;

@@ -5,7 +5,7 @@
 import type { Duplex } from 'node:stream';
 import type { Log } from '../observe/log.ts';
 import { ProtocolError, toErrorMap } from '../protocol/errors.ts';
-import { MessageReader } from '../protocol/message_reader.ts';
+import { MessageReader, requestIdOf } from '../protocol/message_reader.ts';
 import type { WireBounds } from '../protocol/outline.ts';
 import { type RpcHandlers, RpcPeer } from '../protocol/rpc.ts';
 
@@ -51,11 +51,12 @@ export function serveConnection(options: {
   const peer = new RpcPeer({ send, handlers, maxUnanswered: limits.maxUnanswered });
   const made = options.handlers(peer);
 
-  const breakOff = (error: ProtocolError) => {
+  /** @param id of the request that broke the rule, where it was one and its id had come */
+  const breakOff = (error: ProtocolError, id: number | undefined) => {
     broken = true;
     log.warn({ problem: error.message }, 'a peer broke the protocol: its connection is closed');
-    const id = reader.requestId();
-    if (id === undefined) peer.notify('error', toErrorMap(error));
+    // A response to an id that is in use would be taken for the answer to the request before.
+    if (id === undefined || peer.isAnswering(id)) peer.notify('error', toErrorMap(error));
     else peer.refuse(id, error);
     end();
   };
@@ -67,15 +68,23 @@ export function serveConnection(options: {
 
   socket.on('data', (chunk: Uint8Array) => {
     if (broken) return;
+    let message: Uint8Array | undefined;
     try {
-      for (const message of reader.feed(chunk)) peer.receive(message);
+      for (const next of reader.feed(chunk)) {
+        message = next.bytes;
+        peer.receive(next);
+        message = undefined;
+      }
     } catch (error) {
       // Whatever a message has met, it costs its own connection only.
       if (!(error instanceof ProtocolError)) made.fault(error, 'a message');
-      breakOff(error instanceof ProtocolError ? error : new ProtocolError('internal', (error as Error).message));
+      const told = error instanceof ProtocolError
+        ? error
+        : new ProtocolError('internal', 'Cannot take a message: the daemon failed');
+      breakOff(told, message ? requestIdOf(message) : reader.requestId());
     }
   });
-  socket.on('end', () => socket.end());
+  socket.on('end', end);
   socket.on('error', (error) => log.debug({ problem: error.message }, 'a connection failed'));
   const closed = new Promise<void>((resolve) => {
     socket.once('close', () => {

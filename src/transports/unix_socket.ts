@@ -8,6 +8,8 @@ import process from 'node:process';
 
 /** Longest path of a socket that the kernel takes, in bytes. */
 const longestPath = 107;
+/** What is put behind the name of a socket while it is claimed, the longest of it. */
+const suffix = `.${process.pid}.old`;
 
 export type UnixListener = {
   /** Accepts no more connections and removes the socket. */
@@ -23,9 +25,9 @@ export async function listenUnix(
 ): Promise<UnixListener> {
   const file = path.resolve(options.file);
   const draft = `${file}.${process.pid}`;
-  if (Buffer.byteLength(draft) > longestPath) {
+  if (Buffer.byteLength(file + suffix) > longestPath) {
     throw new Error(
-      `Cannot listen at ${file}: its path must have at most ${longestPath - String(process.pid).length - 1} bytes`,
+      `Cannot listen at ${file}: its path must have at most ${longestPath - suffix.length} bytes`,
     );
   }
   mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
@@ -81,7 +83,7 @@ async function removeStale(file: string): Promise<void> {
   const there = await ask(file);
   if (there === 'gone') return;
   if (there === 'served') throw inUse;
-  const aside = `${file}.${process.pid}.stale`;
+  const aside = file + suffix;
   try {
     renameSync(file, aside);
   } catch (error) {

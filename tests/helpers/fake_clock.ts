@@ -18,6 +18,7 @@ export class FakeClock implements Clock {
   after = (ms: number, call: () => void): { cancel: () => void } => {
     const timer = { at: this.#now + Math.max(0, ms), order: this.#order++, call };
     this.#timers.add(timer);
+    return { cancel: () => void this.#timers.delete(timer) };
   };
 
   /** Milliseconds until each timer that is armed, soonest first. */

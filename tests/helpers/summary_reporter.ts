@@ -9,7 +9,9 @@ export default async function* summary(source: AsyncIterable<Event>): AsyncGener
       yield `\nnot ok: ${data.name} (${data.file})\n${error?.cause?.stack ?? error?.stack ?? error}\n`;
     } else if (type === 'test:pass' && (data.skip !== undefined || data.todo !== undefined)) {
       yield `\nskipped: ${data.name} (${data.file})\n`;
-    } else if (type === 'test:diagnostic' && /^(tests|pass|fail|cancelled|skipped|todo|duration_ms) /.test(data.message)) {
+    } else if (
+      type === 'test:diagnostic' && /^(tests|pass|fail|cancelled|skipped|todo|duration_ms) /.test(data.message)
+    ) {
       yield `ℹ ${data.message}\n`;
     }
   }

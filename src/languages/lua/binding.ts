@@ -178,6 +178,14 @@ export class Lua {
     return this.raiseTop(state);
   }
 
+  /** The position of the caller as `raise` puts it before a message; empty where it is no Lua function. */
+  where(state: State): string {
+    this.#api.luaL_where!(state, 1);
+    const position = this.textAt(state, -1);
+    this.pop(state, 1);
+    return position;
+  }
+
   /** Raises the value on top of the stack. */
   raiseTop(state: State): never {
     this.#api.lua_error!(state);

@@ -30,7 +30,7 @@ export type GlueHost = {
   readonly write: (bytes: Uint8Array) => void;
 };
 
-/** The C API and its memory. `memoryLimit` is what Lua may hold, in bytes; it can be changed until the program runs. */
+/** The C API and its memory.  */
 export type Glue = {
   readonly api: Record<string, (...parameters: any[]) => any>;
   readonly bytes: () => Uint8Array;
@@ -39,7 +39,8 @@ export type Glue = {
   readonly addFunction: (call: (state: Pointer) => number) => number;
   /** The lua_State whose heap is measured. */
   measure: (state: Pointer) => void;
-  memoryLimit: number;
+  /** Sets what Lua may hold, in bytes. Takes away the room that the linear memory has beyond that from the start. */
+  readonly limitMemory: (bytes: number) => void;
   /** What Lua says that it holds, garbage included, in bytes. */
   readonly heapBytes: () => number;
   readonly peakBytes: () => number;
@@ -53,9 +54,10 @@ const totalBytesOffset = 8; // global_State.totalbytes, GCdebt behind it
 const [leastStatus, outOfMemory, mostStatus] = [1, 4, 5] as const; // LUA_YIELD, LUA_ERRMEM, LUA_ERRERR
 
 const pageBytes = 65_536;
+const leastStep = 16 * pageBytes;
 // A growing table needs its old and its new array at once, so the linear memory may reach twice the limit
-// while what Lua holds may not; the constant is the stack, the static data and the allocator's own.
-const linearCap = (memoryLimit: number) => 2 * memoryLimit + 4 * 1024 * 1024;
+// while what Lua holds may not; the constant is the allocator's own.
+const linearRoom = (memoryLimit: number) => 2 * memoryLimit + 2 * 1024 * 1024;
 
 /** The private value that stands for a C longjmp while it passes through JavaScript. */
 const longJump = Symbol('longjmp');
@@ -75,6 +77,8 @@ export function instantiateGlue(file: Uint8Array<ArrayBuffer>, host: GlueHost): 
   let words = new Int32Array(0);
   let state: Pointer = 0;
   let peak = 0;
+  let memoryLimit = Infinity;
+  let linearCap = Infinity;
   const refresh = () => {
     bytes = new Uint8Array(exports.memory.buffer);
     words = new Int32Array(exports.memory.buffer);
@@ -114,10 +118,11 @@ export function instantiateGlue(file: Uint8Array<ArrayBuffer>, host: GlueHost): 
       const size = exports.memory.buffer.byteLength;
       const held = heapBytes();
       peak = Math.max(peak, held);
-      const cap = linearCap(glue.memoryLimit);
       // Refusing makes Lua collect all its garbage and ask again: then `held` is what is alive.
-      if (needed >>> 0 > cap || held > glue.memoryLimit) return 0;
-      const wanted = Math.min(cap, Math.max(needed >>> 0, size + (size >> 2)));
+      if (needed >>> 0 > linearCap || held > memoryLimit) return 0;
+      // Small steps near the limit, since what Lua holds is looked at only here.
+      const step = Math.min(size >> 2, Math.max(leastStep, (memoryLimit - held) / 2));
+      const wanted = Math.min(linearCap, Math.max(needed >>> 0, size + step));
       try {
         exports.memory.grow(Math.ceil((wanted - size) / pageBytes));
       } catch {
@@ -179,7 +184,13 @@ export function instantiateGlue(file: Uint8Array<ArrayBuffer>, host: GlueHost): 
     measure: (measured) => {
       state = measured;
     },
-    memoryLimit: Infinity,
+    limitMemory(limit) {
+      memoryLimit = limit;
+      const used = exports.emscripten_stack_get_base!() + heapBytes();
+      const ballast = Math.max(0, exports.memory.buffer.byteLength - used - limit);
+      if (ballast > 0) exports.malloc!(ballast);
+      linearCap = used + ballast + linearRoom(limit);
+    },
     heapBytes,
     peakBytes: () => peak = Math.max(peak, heapBytes()),
   };

@@ -4,20 +4,24 @@
 
 import { maxArgumentBytes } from '../../protocol/child_messages.ts';
 import type { HostAnswer, Program, ProgramHost } from '../language.ts';
+import { isLuaName } from './names.ts';
 import { type HostFunction, type Lua, luaType, multipleResults, type State } from './binding.ts';
 import { ProgramEnded } from './glue.ts';
 import { encodeValue, pushValue } from './values.ts';
 import { ValueProblem } from './writer.ts';
 
 /** What the end of a run has to know: the text of each denial raised so far, and the kept mark of arrays. */
-export type LibraryState = { readonly denials: readonly string[]; readonly arrayMark: number };
+export type LibraryState = { readonly denials: readonly Denial[]; readonly arrayMark: number };
+
+/** A denial as it was raised: `position` is empty where no Lua function made the call. */
+export type Denial = { readonly position: string; readonly message: string };
 
 const newline = Uint8Array.of(10);
 const tab = Uint8Array.of(9);
 
 /** Installs what does not depend on the program: done while the child is still waiting for one. */
 export function installLibrary(lua: Lua, host: ProgramHost): LibraryState {
-  const denials: string[] = [];
+  const denials: Denial[] = [];
   const state = lua.main;
   const { api } = lua;
   api.lua_createtable!(state, 0, 0);
@@ -55,7 +59,7 @@ export function installLibrary(lua: Lua, host: ProgramHost): LibraryState {
 
   const callTool: HostFunction = (current) => {
     const name = lua.textAt(current, lua.bound(1));
-    const shown = /^[A-Za-z_]\w*$/.test(name) ? `tool.${name}` : `tool[${JSON.stringify(name)}]`;
+    const shown = isLuaName(name) ? `tool.${name}` : `tool[${JSON.stringify(name)}]`;
     let packed: Uint8Array;
     try {
       packed = readArguments(current, 1, `${shown}{path = "a.txt"}`);
@@ -70,10 +74,11 @@ export function installLibrary(lua: Lua, host: ProgramHost): LibraryState {
         return 1;
       case 'failed':
         api.lua_pushnil!(current);
-        lua.pushText(current, answer.message);
+        if (answer.content) pushValue(lua, current, answer.content, { arrayMark });
+        else lua.pushText(current, answer.message);
         return 2;
       case 'denied':
-        denials.push(answer.message);
+        denials.push({ position: lua.where(current), message: answer.message });
         return lua.raise(current, answer.message);
       default:
         return lua.raise(current, answer.message);

@@ -5,11 +5,11 @@ import { Buffer } from 'node:buffer';
 import { type Ending, maxMessageChars, type Program, type ProgramHost } from '../language.ts';
 import { Lua, luaType, type State } from './binding.ts';
 import { instantiateGlue, ProgramEnded } from './glue.ts';
-import { installLibrary, installSettings, type LibraryState } from './library.ts';
+import { type Denial, installLibrary, installSettings, type LibraryState } from './library.ts';
 import { strippedSource } from './source.ts';
 import { encodeValue } from './values.ts';
 import { ValueProblem } from './writer.ts';
-import { jsonText } from '../../protocol/json_text.ts';
+import { cut, jsonText } from '../../protocol/json_text.ts';
 
 const maxErrorChars = 2048;
 const chunkName = '=program';
@@ -26,7 +26,7 @@ export class LuaProgram {
     const lua = new Lua(instantiateGlue(glue, { write: host.print }));
     this.#lua = lua;
     this.#library = installLibrary(lua, host);
-    // Kept from before the program could replace them; `interruptedTraceback` needs them.
+    // Kept from before the program could replace them; `#whereItWas` needs them.
     lua.getGlobal(lua.main, 'collectgarbage');
     this.#collectGarbage = lua.keep(lua.main);
     lua.pushText(lua.main, 'stop');
@@ -36,7 +36,7 @@ export class LuaProgram {
   /** Runs the program to its end. Throws only what stops it from outside, or a fault of the interpreter. */
   run(program: Program): Ending {
     const lua = this.#lua;
-    lua.glue.memoryLimit = program.settings.memoryBytes;
+    lua.glue.limitMemory(program.settings.memoryBytes);
     try {
       installSettings(lua, program);
       lua.pushFunction(lua.main, (state) => this.#handleError(state));
@@ -46,12 +46,14 @@ export class LuaProgram {
       }
       if (lua.protectedCall(lua.main, { parameters: 0, results: 0, handler })) return this.#ending('ok', '');
       const message = lua.textAt(lua.main, -1);
-      const denied = this.#library.denials.some((denial) => message.includes(denial));
+      const denied = this.#library.denials.some((denial) => isBy(message, denial));
       return this.#ending(denied ? 'denied' : 'error', message);
     } catch (error) {
       if (error instanceof ProgramEnded) return this.ended(error.reason);
       // V8's own stack ran out below Lua's limits: terminal, since the interpreter was left in the middle.
-      if (error instanceof RangeError) return this.#ending('error', 'stack overflow');
+      if (error instanceof RangeError && error.message.includes('call stack')) {
+        return this.#ending('error', 'stack overflow');
+      }
       throw error;
     }
   }
@@ -65,8 +67,8 @@ export class LuaProgram {
   #ending(ending: Ending['ending'], message: string): Ending {
     return {
       ending,
-      message: message.slice(0, maxMessageChars),
-      traceback: this.#traceback?.slice(0, maxMessageChars) ?? null,
+      message: cut(message, maxMessageChars),
+      traceback: this.#traceback === null ? null : cut(this.#traceback, maxMessageChars),
       memoryBytes: this.#lua.glue.peakBytes(),
     };
   }
@@ -156,6 +158,10 @@ function resumedBy(lua: Lua, state: State, record: number): State {
   lua.pop(state, 1);
   return found;
 }
+
+/** Whether an error is a denial that was raised, as it was or with words before and behind it. */
+const isBy = (message: string, { position, message: said }: Denial): boolean =>
+  position === '' ? said !== '' && message.endsWith(said) : message.includes(position + said);
 
 /** Without the frames that are ours, and without the line that every traceback ends with. */
 function trimmed(traceback: string): string {

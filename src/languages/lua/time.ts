@@ -34,8 +34,13 @@ type Calendar = {
 const calendarFields = ['sec', 'min', 'hour', 'mday', 'mon', 'year', 'wday', 'yday'] as const;
 const dayMs = 86_400_000;
 
+/** The time of midnight; unlike `Date.UTC`, with every year as it stands. */
+function utc(year: number, month: number, day: number): number {
+  return new Date(0).setUTCFullYear(year, month, day);
+}
+
 function toCalendar(date: Date): Calendar {
-  const newYear = Date.UTC(date.getUTCFullYear(), 0, 1);
+  const newYear = utc(date.getUTCFullYear(), 0, 1);
   return {
     sec: date.getUTCSeconds(),
     min: date.getUTCMinutes(),
@@ -52,9 +57,9 @@ const pad = (value: number, width = 2, fill = '0') => String(value).padStart(wid
 
 /** ISO 8601 week and the year that it belongs to. */
 function isoWeek(c: Calendar): { week: number; year: number } {
-  const thursday = new Date(Date.UTC(c.year + 1900, c.mon, c.mday + 4 - (c.wday || 7)));
+  const thursday = new Date(utc(c.year + 1900, c.mon, c.mday + 4 - (c.wday || 7)));
   const year = thursday.getUTCFullYear();
-  return { week: 1 + Math.floor((thursday.getTime() - Date.UTC(year, 0, 1)) / (7 * dayMs)), year };
+  return { week: 1 + Math.floor((thursday.getTime() - utc(year, 0, 1)) / (7 * dayMs)), year };
 }
 
 /** What each conversion of `strftime` writes, in the C locale; those made of others are in `composed`. */

@@ -5,6 +5,7 @@
 import { isUtf8 } from 'node:buffer';
 import { newHeader, readHeader, readScalar } from '../../protocol/outline.ts';
 import { type Lua, luaType, type State } from './binding.ts';
+import { isLuaName } from './names.ts';
 import { ValueProblem, Writer } from './writer.ts';
 
 /** Nested deeper than this a value is refused: it has to pass the wire's own bound inside a message. */
@@ -81,9 +82,9 @@ export function encodeValue(
     } else {
       writer.container('map', shape.keys.length);
       for (const key of shape.keys) {
-        path.push(key);
         const bytes = Buffer.from(key, 'latin1');
         if (!isUtf8(bytes)) refuse('has a key that is not valid UTF-8');
+        path.push(bytes.toString('utf8'));
         writer.text(bytes);
         lua.pushBytes(state, bytes);
         api.lua_rawget!(state, at);
@@ -115,7 +116,11 @@ export function encodeValue(
       } else refuse(`has a ${lua.typeName(state, -1)} as a key; keys must be strings, or the numbers 1 to n`);
     }
     if (positions > 0 && keys.length > 0) {
-      refuse(`mixes the key ${JSON.stringify(keys[0])} with numbered items; use one or the other`);
+      refuse(
+        `mixes the key ${
+          JSON.stringify(Buffer.from(keys[0]!, 'latin1').toString('utf8'))
+        } with numbered items; use one or the other`,
+      );
     }
     if (BigInt(positions) !== length) refuse(`has a hole before index ${length}; use wizard.null for an empty place`);
     if (positions > 0 || (keys.length === 0 && isMarkedArray(at))) return { kind: 'array', count: positions };
@@ -136,7 +141,7 @@ export function encodeValue(
 
 function describePath(name: string, path: readonly (string | number)[]): string {
   const shown = path.map((step) =>
-    typeof step === 'number' ? `[${step}]` : /^[A-Za-z_]\w*$/.test(step) ? `.${step}` : `[${JSON.stringify(step)}]`
+    typeof step === 'number' ? `[${step}]` : isLuaName(step) ? `.${step}` : `[${JSON.stringify(step)}]`
   );
   const text = name + shown.join('');
   return text.length > 120 ? text.slice(0, 117) + '...' : text;

@@ -24,7 +24,7 @@ export class Writer {
   reserve(count: number): number {
     const at = this.length;
     const needed = at + count;
-    if (needed > this.#most) throw new ValueProblem(`is larger than ${this.#most} bytes; send less at once`);
+    if (needed > this.#most) throw new ValueProblem(`the value is larger than ${this.#most} bytes; send less at once`);
     if (needed > this.bytes.length) {
       const grown = new Uint8Array(Math.max(needed, 2 * this.bytes.length));
       grown.set(this.bytes.subarray(0, at));

@@ -2,20 +2,25 @@
 // in the three answers of a program. Reaches the agent through protocol/rpc.ts; owns no connection.
 
 import { z } from 'zod';
-import { jsonText } from '../../protocol/json_text.ts';
+import { cut, jsonText } from '../../protocol/json_text.ts';
 import { isNil, mapEntries, RawValue, textBytes } from '../../protocol/outline.ts';
-import { RemoteError, type RpcPeer } from '../../protocol/rpc.ts';
+import { fromErrorValue } from '../../protocol/errors.ts';
+import { ConnectionEnded, RemoteError, type RpcPeer } from '../../protocol/rpc.ts';
 import { decode } from '../../protocol/wire.ts';
-import { denied, failed, notRun, type Provider, type ToolAnswer, type ToolRequest } from '../provider.ts';
+import { AnswerLost, denied, failed, notRun, type Provider, type ToolAnswer, type ToolRequest } from '../provider.ts';
 
 const maxMessageChars = 8192;
-const strings = z.array(z.string());
+/** What one answer may say beside its content. */
+const mostStrings = 1000;
+const strings = z.array(z.string().max(65_536)).transform((list) => list.slice(0, mostStrings));
 
 export function agentProvider(peer: RpcPeer): Provider {
   return { kind: 'agent', call: (request) => callAgent(peer, request) };
 }
 
 async function callAgent(peer: RpcPeer, request: ToolRequest): Promise<ToolAnswer> {
+  if (peer.closed) return notRun(peer.closed.message);
+  if (request.signal.aborted) return notRun('the run has ended');
   const { runId, call, tool, class: toolClass, turn, intent, signal } = request;
   const cancel = () => peer.notify('cancel_call', { run_id: runId, call });
   signal.addEventListener('abort', cancel, { once: true });
@@ -32,7 +37,9 @@ async function callAgent(peer: RpcPeer, request: ToolRequest): Promise<ToolAnswe
     return readAnswer(await peer.request('call_tool', asked), tool);
   } catch (error) {
     if (!(error instanceof RemoteError)) throw error;
-    return error.code === 'denied' ? denied(error.message) : notRun(error.message);
+    if (error instanceof ConnectionEnded) throw new AnswerLost(error.message);
+    const message = cut(error.message, maxMessageChars);
+    return error.code === 'denied' ? denied(message) : notRun(message);
   } finally {
     signal.removeEventListener('abort', cancel);
   }
@@ -68,11 +75,10 @@ function readAnswer(result: RawValue, tool: string): ToolAnswer {
 function failureMessage(entries: ReadonlyMap<string, RawValue>, content: RawValue | undefined): string {
   const text = content && textBytes(content);
   if (text && text.length > 0) return new TextDecoder().decode(text.subarray(0, 1024 * 1024));
-  const error = z.object({ message: z.string() }).safeParse(decodeEntry(entries.get('error')));
-  if (error.success) return error.data.message.slice(0, maxMessageChars);
-  return content && !isNil(content)
-    ? jsonText(content.bytes, maxMessageChars)
-    : 'the tool reported a failure without saying why';
+  const error = entries.get('error');
+  if (error && !isNil(error)) return cut(fromErrorValue(decode(error.bytes)).message, maxMessageChars);
+  const value = [content, entries.get('structured')].find((given) => given && !isNil(given));
+  return value ? jsonText(value.bytes, maxMessageChars) : 'the tool reported a failure without saying why';
 }
 
 const decodeEntry = (value: RawValue | undefined): unknown =>

@@ -32,6 +32,22 @@ export type Request = {
   readonly proc?: boolean;
 };
 
+const withheld = new Map<string, number>();
+
+/** Keeps a folder, as the file system resolves it, out of the reach of all workspaces until it is disposed of. */
+export function withhold(folder: string): Disposable {
+  withheld.set(folder, (withheld.get(folder) ?? 0) + 1);
+  return {
+    [Symbol.dispose]() {
+      const uses = withheld.get(folder)! - 1;
+      if (uses > 0) withheld.set(folder, uses);
+      else withheld.delete(folder);
+    },
+  };
+}
+
+const isWithheld = (real: string): boolean => [...withheld.keys()].some((folder) => isWithin(folder, real));
+
 let procFound: Promise<boolean> | undefined;
 
 /** Whether descriptors can be asked for their place here. */
@@ -58,7 +74,7 @@ async function openByDescriptor({ root, path, verb, links }: Request): Promise<P
   return await keepIf(handle, async () => {
     const real = await readlink(`/proc/self/fd/${handle.fd}`);
     const stat = await handle.stat();
-    if (!isWithin(root, real)) return outside(verb, path, root);
+    if (!isWithin(root, real) || isWithheld(real)) return outside(verb, path, root);
     const place = real.slice(root === '/' ? 1 : root.length + 1);
     // A walk found this very path without links: another place means that a folder was swapped since.
     if (!links && place !== path) return outside(verb, path, root);
@@ -70,7 +86,7 @@ async function openByDescriptor({ root, path, verb, links }: Request): Promise<P
 async function openByRealPath({ root, path, verb, links }: Request): Promise<Place | Refusal> {
   const whole = posix.join(root, path);
   const before = await realpath(whole);
-  if (!isWithin(root, before) || (!links && before !== whole)) return outside(verb, path, root);
+  if (!isWithin(root, before) || isWithheld(before) || (!links && before !== whole)) return outside(verb, path, root);
   const seen = await lstat(before);
   const kind = seen.isFile() ? 'file' : seen.isDirectory() ? 'folder' : 'other';
   // Opening a FIFO or device could do something, so what is no file is named by the root's own descriptor.
