@@ -14,7 +14,19 @@ const steps: readonly Step[] = [
   { name: 'lint', command: ['deno', 'lint'] },
   { name: 'types', command: ['tsc', '--noEmit'] },
   { name: 'documents', command: ['node', 'docs/generate.ts', '--check'] },
-  { name: 'tests on Node', command: ['node', '--test', '--test-timeout=180000', '--test-reporter=dot', '--test-reporter-destination=stdout', '--test-reporter=./tests/helpers/summary_reporter.ts', '--test-reporter-destination=stdout', ...tests] },
+  {
+    name: 'tests on Node',
+    command: [
+      'node',
+      '--test',
+      '--test-timeout=180000',
+      '--test-reporter=dot',
+      '--test-reporter-destination=stdout',
+      '--test-reporter=./tests/helpers/summary_reporter.ts',
+      '--test-reporter-destination=stdout',
+      ...tests,
+    ],
+  },
   { name: 'tests on Deno', command: ['deno', 'test', '-A', '--no-check', '--reporter=dot', ...tests] },
 ];
 
@@ -22,7 +34,9 @@ function requireVersions(): void {
   const node = process.version;
   if (!node.startsWith('v24.')) fail(`the gate needs Node 24, and this is ${node}: run it by npm test, after npm ci`);
   const deno = spawnSync('deno', ['--version'], { encoding: 'utf8' });
-  if (!deno.stdout?.startsWith('deno 2.')) fail(`the gate needs Deno 2, and deno --version says: ${deno.stdout || deno.error?.message}`);
+  if (!deno.stdout?.startsWith('deno 2.')) {
+    fail(`the gate needs Deno 2, and deno --version says: ${deno.stdout || deno.error?.message}`);
+  }
   process.stdout.write(`Node ${node}, ${deno.stdout.split('\n')[0]}\n`);
 }
 

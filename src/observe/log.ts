@@ -15,6 +15,7 @@ const secretKeys = ['token', 'session_key', 'sessionKey', 'authorization', 'pass
  * @param options.write takes each line; by default standard error
  */
 export function createLog(options: { level: LogLevel; json: boolean; write?: (line: string) => void }): Log {
+  if (!options.write) process.stderr.on('error', () => {}); // Whoever read the log has gone; the daemon stays.
   const write = options.write ?? ((line: string) => void process.stderr.write(line + '\n'));
   const silent = options.level === 'silent';
   return new Logger({

@@ -4,7 +4,7 @@
 import { z } from 'zod';
 import { ProtocolError } from './errors.ts';
 import { type LimitName, limitNames } from './limits.ts';
-import { counted, quotedList } from './wording.ts';
+import { counted, quotedList, shownValue } from './wording.ts';
 
 export const protocolVersion = 1;
 /** What this daemon can do beyond the first version of the protocol; told in the answer to `hello`. */
@@ -114,7 +114,7 @@ function describeIssue(issue: z.core.$ZodIssue): string {
     }`;
   }
   return `${path || 'the parameters'}: ${expectation(issue)}, got ${
-    issue.input === undefined ? 'nothing' : shown(issue.input)
+    issue.input === undefined ? 'nothing' : shownValue(issue.input, 80)
   }`;
 }
 
@@ -138,10 +138,4 @@ function expectation(issue: z.core.$ZodIssue): string {
     default:
       return issue.message;
   }
-}
-
-function shown(value: unknown): string {
-  const json = JSON.stringify(value, (_, item) => typeof item === 'bigint' ? String(item) : item) ?? String(value);
-  const plain = typeof value === 'bigint' ? String(value) : json;
-  return plain.length > 80 ? plain.slice(0, 77) + '...' : plain;
 }

@@ -1,6 +1,11 @@
 // The errors of the wire: a fixed list of codes, and the map `{code, message, data}` in which they travel.
 // Made where a request is refused; turned into a response by rpc.ts. Never used for how a program ends.
 
+import { shownValue } from './wording.ts';
+
+/** The most of a peer's error of a strange shape that is shown, in characters. */
+const mostErrorChars = 8192;
+
 /** Every code that an error response may carry; `denied` comes from agents only. */
 export const errorCodes = [
   'not_hello',
@@ -56,6 +61,5 @@ export function fromErrorValue(value: unknown): ErrorMap {
     return { code, message: value.message, ...('data' in value ? { data: value.data } : {}) };
   }
   if (typeof value === 'string') return { code: 'error', message: value };
-  const text = JSON.stringify(value, (_, item) => typeof item === 'bigint' ? String(item) : item) ?? String(value);
-  return { code: 'error', message: text };
+  return { code: 'error', message: shownValue(value, mostErrorChars) };
 }

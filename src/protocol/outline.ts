@@ -1,6 +1,7 @@
 // The outline of MessagePack values: what a header says, where a value ends, which items it has,
 // without decoding what is in them. The one place that knows the format's type bytes.
 
+import { Buffer } from 'node:buffer';
 import { ProtocolError } from './errors.ts';
 
 /** What a peer may send at most. Bytes, levels, and values of one message (all levels together). */
@@ -189,7 +190,7 @@ export function mapEntries(value: RawValue): Map<string, RawValue> | undefined {
   const entries = new Map<string, RawValue>();
   for (let i = 0; i < parts.length; i += 2) {
     const key = textBytes(new RawValue(parts[i]!));
-    if (key !== undefined) entries.set(new TextDecoder().decode(key), new RawValue(parts[i + 1]!));
+    if (key !== undefined) entries.set(Buffer.from(key).toString('utf8'), new RawValue(parts[i + 1]!));
   }
   return entries;
 }

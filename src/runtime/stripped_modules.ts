@@ -51,19 +51,25 @@ function isWhole(contents: ReadonlyMap<string, string | Uint8Array>, folder: str
 function place(contents: ReadonlyMap<string, string | Uint8Array>, folder: string): void {
   mkdirSync(path.dirname(folder), { recursive: true, mode: 0o700 });
   const draft = mkdtempSync(`${folder}.`);
-  for (const [name, content] of contents) {
-    mkdirSync(path.dirname(path.join(draft, name)), { recursive: true });
-    writeFileSync(path.join(draft, name), content);
+  try {
+    for (const [name, content] of contents) {
+      mkdirSync(path.dirname(path.join(draft, name)), { recursive: true });
+      writeFileSync(path.join(draft, name), content);
+    }
+    putInPlace(draft, contents, folder);
+  } finally {
+    rmSync(draft, { recursive: true, force: true });
   }
+}
+
+function putInPlace(draft: string, contents: ReadonlyMap<string, string | Uint8Array>, folder: string): void {
   try {
     renameSync(draft, folder);
   } catch {
     // Something stands there: the same content, placed by another process first, or a damaged copy.
-    if (!isWhole(contents, folder)) {
-      rmSync(folder, { recursive: true, force: true });
-      renameSync(draft, folder);
-    }
-    rmSync(draft, { recursive: true, force: true });
+    if (isWhole(contents, folder)) return;
+    rmSync(folder, { recursive: true, force: true });
+    renameSync(draft, folder);
   }
 }
 
@@ -114,7 +120,9 @@ function rewriteImports(text: string, file: string): { text: string; imports: st
 
 function commonFolder(files: readonly string[]): string {
   let folder = path.dirname(files[0]!);
-  while (!files.every((file) => file.startsWith(folder + path.sep))) folder = path.dirname(folder);
+  while (folder !== path.dirname(folder) && !files.every((file) => file.startsWith(folder + path.sep))) {
+    folder = path.dirname(folder);
+  }
   return folder;
 }
 

@@ -22,7 +22,7 @@ export const luaType = {
 
 const registryIndex = -1_001_000;
 const upvalueIndex = (i: number) => registryIndex - i;
-export const multipleResults = -1;
+const multipleResults = -1;
 
 /** A function of ours that Lua calls: parameters on the stack of `state`, results pushed; answers how many. */
 export type HostFunction = (state: State) => number;
@@ -39,6 +39,7 @@ export class Lua {
   readonly #size: number;
   readonly #hostFunctions: HostFunction[] = [];
   readonly #dispatcher: number;
+  #over: Error | undefined;
 
   constructor(glue: Glue) {
     this.glue = glue;
@@ -48,8 +49,11 @@ export class Lua {
     this.#size = this.#api.malloc!(8);
     // One entry in the function table serves all host functions: the first upvalue says which one is meant.
     this.#dispatcher = glue.addFunction((state) => {
+      if (this.#over) throw this.#over;
       const id: number = this.#api.lua_touserdata!(state, upvalueIndex(1));
-      return this.#hostFunctions[id]!(state);
+      // A program can change upvalues by the debug library, and then has changed its own function only.
+      const call = this.#hostFunctions[id];
+      return call ? call(state) : this.raise(state, 'this function has been broken by a change of its upvalues');
     });
     this.#api.luaL_openlibs!(this.main);
     glue.measure(this.main);
@@ -67,6 +71,12 @@ export class Lua {
     if (Math.abs(counted - read) > 1024) {
       throw new Error(`Cannot use glue.wasm: Lua counts ${counted} bytes, and ${read} are read`);
     }
+  }
+
+  /** Takes every host function away: whatever of the program still runs does nothing outside of it. */
+  close(reason: Error): void {
+    this.#over = reason;
+    this.#api.lua_sethook!(this.main, 0, 0, 0);
   }
 
   get api(): Glue['api'] {

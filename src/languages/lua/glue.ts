@@ -41,6 +41,7 @@ export type Glue = {
   measure: (state: Pointer) => void;
   /** Sets what Lua may hold, in bytes. Takes away the room that the linear memory has beyond that from the start. */
   readonly limitMemory: (bytes: number) => void;
+  readonly memoryLimit: () => number;
   /** What Lua says that it holds, garbage included, in bytes. */
   readonly heapBytes: () => number;
   readonly peakBytes: () => number;
@@ -184,6 +185,7 @@ export function instantiateGlue(file: Uint8Array<ArrayBuffer>, host: GlueHost): 
     measure: (measured) => {
       state = measured;
     },
+    memoryLimit: () => memoryLimit,
     limitMemory(limit) {
       memoryLimit = limit;
       const used = exports.emscripten_stack_get_base!() + heapBytes();

@@ -2,10 +2,12 @@
 // Turns each call into a request to the host and its answer into the three answers of Lua:
 // a value, nil and a message, or an error.
 
+import { Buffer } from 'node:buffer';
 import { maxArgumentBytes } from '../../protocol/child_messages.ts';
 import type { HostAnswer, Program, ProgramHost } from '../language.ts';
+import { loadFunction } from './load.ts';
 import { isLuaName } from './names.ts';
-import { type HostFunction, type Lua, luaType, multipleResults, type State } from './binding.ts';
+import { type HostFunction, type Lua, luaType, type State } from './binding.ts';
 import { ProgramEnded } from './glue.ts';
 import { encodeValue, pushValue } from './values.ts';
 import { ValueProblem } from './writer.ts';
@@ -16,6 +18,8 @@ export type LibraryState = { readonly denials: readonly Denial[]; readonly array
 /** A denial as it was raised: `position` is empty where no Lua function made the call. */
 export type Denial = { readonly position: string; readonly message: string };
 
+/** More than the longest name of a tool, in bytes. */
+const mostNameBytes = 1100;
 const newline = Uint8Array.of(10);
 const tab = Uint8Array.of(9);
 
@@ -58,7 +62,7 @@ export function installLibrary(lua: Lua, host: ProgramHost): LibraryState {
   };
 
   const callTool: HostFunction = (current) => {
-    const name = lua.textAt(current, lua.bound(1));
+    const name = toolName(lua, current, lua.bound(1));
     const shown = isLuaName(name) ? `tool.${name}` : `tool[${JSON.stringify(name)}]`;
     let packed: Uint8Array;
     try {
@@ -104,7 +108,7 @@ export function installLibrary(lua: Lua, host: ProgramHost): LibraryState {
       if (lua.typeAt(current, 1) !== luaType.string) {
         throw new ValueProblem(`takes the name of a tool first; got a ${lua.typeName(current, 1)}`);
       }
-      const name = lua.textAt(current, 1);
+      const name = toolName(lua, current, 1);
       answer = request(name, true, readArguments(current, 2, `wizard.call("${name}", {path = "a.txt"})`));
     } catch (error) {
       if (!(error instanceof ValueProblem)) throw error;
@@ -163,7 +167,8 @@ export function installLibrary(lua: Lua, host: ProgramHost): LibraryState {
   lua.setField(state, -2, 'null');
   lua.setGlobal(state, 'wizard');
 
-  refuseBytecode(lua);
+  lua.pushFunction(state, loadFunction(lua));
+  lua.setGlobal(state, 'load');
 
   lua.getGlobal(state, 'os');
   lua.pushFunction(state, clock);
@@ -177,22 +182,9 @@ export function installLibrary(lua: Lua, host: ProgramHost): LibraryState {
   return { denials, arrayMark };
 }
 
-/** Makes `load` take source text only: bytecode is not checked by the interpreter, and can break it. */
-function refuseBytecode(lua: Lua): void {
-  const state = lua.main;
-  lua.getGlobal(state, 'load');
-  lua.pushFunction(state, (current) => {
-    const given = lua.top(current);
-    if (given < 3) lua.api.lua_settop!(current, 3);
-    lua.pushText(current, 't');
-    lua.api.lua_copy!(current, -1, 3);
-    lua.pop(current, 1);
-    lua.api.lua_pushvalue!(current, lua.bound(1));
-    lua.api.lua_rotate!(current, 1, 1);
-    lua.api.lua_callk!(current, Math.max(3, given), multipleResults, 0, 0);
-    return lua.top(current);
-  }, 1);
-  lua.setGlobal(state, 'load');
+/** The name of a tool, cut where it is longer than any can be: so it stays unknown, and costs nothing. */
+function toolName(lua: Lua, state: State, index: number): string {
+  return Buffer.from(lua.stringView(state, index).subarray(0, mostNameBytes)).toString('utf8');
 }
 
 /** `tostring(wizard.null)` is "null": the one light userdata that programs meet. */

@@ -20,10 +20,14 @@ export class LuaProgram {
   readonly #collectGarbage: number;
   readonly #stop: number;
   #traceback: string | null = null;
+  #over = false;
 
   /** @param glue the bytes of wasmoon's `glue.wasm` */
   constructor(glue: Uint8Array<ArrayBuffer>, host: ProgramHost) {
-    const lua = new Lua(instantiateGlue(glue, { write: host.print }));
+    const write = (bytes: Uint8Array) => {
+      if (!this.#over) host.print(bytes);
+    };
+    const lua = new Lua(instantiateGlue(glue, { write }));
     this.#lua = lua;
     this.#library = installLibrary(lua, host);
     // Kept from before the program could replace them; `#whereItWas` needs them.
@@ -60,6 +64,10 @@ export class LuaProgram {
 
   /** The ending of a program that was stopped where it was; `run` did not return. */
   ended(ending: 'memory' | 'final' | 'interrupted'): Ending {
+    // Reading the stack can make the interpreter run something of the program: hooks, finalizers, what it has put
+    // into the registry. None of that may reach the host any more.
+    this.#over = true;
+    this.#lua.close(new ProgramEnded('final'));
     this.#traceback = this.#whereItWas();
     return this.#ending(ending, firstPosition(this.#traceback));
   }
@@ -145,18 +153,19 @@ function resumedStates(lua: Lua): State[] {
 function resumedBy(lua: Lua, state: State, record: number): State {
   const { api } = lua;
   let found: State = 0;
-  if (api.lua_getlocal!(state, record, 1) !== 0) {
-    found = api.lua_tothread!(state, -1);
-    lua.pop(state, 1);
-  }
-  if (found !== 0) return found;
   lua.withCString('f', (what) => api.lua_getinfo!(state, what, record));
-  if (api.lua_iscfunction!(state, -1) && api.lua_getupvalue!(state, -1, 1) !== 0) {
+  const inC = api.lua_iscfunction!(state, -1) !== 0;
+  if (inC && api.lua_getupvalue!(state, -1, 1) !== 0) {
     found = api.lua_tothread!(state, -1);
     lua.pop(state, 1);
   }
   lua.pop(state, 1);
-  return found;
+  if (inC && found === 0 && api.lua_getlocal!(state, record, 1) !== 0) {
+    found = api.lua_tothread!(state, -1);
+    lua.pop(state, 1);
+  }
+  // One that waits to be resumed is not the one that was running.
+  return found !== 0 && api.lua_status!(found) === 0 ? found : 0;
 }
 
 /** Whether an error is a denial that was raised, as it was or with words before and behind it. */

@@ -1,15 +1,18 @@
 // The provider that hands a call back to the agent which asked for the run: `call_tool` out, its answer
 // in the three answers of a program. Reaches the agent through protocol/rpc.ts; owns no connection.
 
+import { Buffer } from 'node:buffer';
 import { z } from 'zod';
 import { cut, jsonText } from '../../protocol/json_text.ts';
-import { isNil, mapEntries, RawValue, textBytes } from '../../protocol/outline.ts';
+import { checkValue, defaultWireBounds, isNil, mapEntries, type RawValue, textBytes } from '../../protocol/outline.ts';
 import { fromErrorValue } from '../../protocol/errors.ts';
 import { ConnectionEnded, RemoteError, type RpcPeer } from '../../protocol/rpc.ts';
 import { decode } from '../../protocol/wire.ts';
 import { AnswerLost, denied, failed, notRun, type Provider, type ToolAnswer, type ToolRequest } from '../provider.ts';
 
 const maxMessageChars = 8192;
+/** A result is passed on inside of other messages, which have a depth of their own. */
+const resultBounds = { ...defaultWireBounds, maxDepth: 56 };
 /** What one answer may say beside its content. */
 const mostStrings = 1000;
 const strings = z.array(z.string().max(65_536)).transform((list) => list.slice(0, mostStrings));
@@ -56,6 +59,10 @@ function readAnswer(result: RawValue, tool: string): ToolAnswer {
       }`,
     );
   }
+  for (const key of ['content', 'structured']) {
+    const value = entries.get(key);
+    if (value && !isNil(value)) checkValue(value.bytes, resultBounds);
+  }
   const given = entries.get('content');
   const isText = given !== undefined && textBytes(given) !== undefined;
   const content = isText ? given : undefined;
@@ -74,7 +81,7 @@ function readAnswer(result: RawValue, tool: string): ToolAnswer {
 
 function failureMessage(entries: ReadonlyMap<string, RawValue>, content: RawValue | undefined): string {
   const text = content && textBytes(content);
-  if (text && text.length > 0) return new TextDecoder().decode(text.subarray(0, 1024 * 1024));
+  if (text && text.length > 0) return Buffer.from(text.subarray(0, 1024 * 1024)).toString('utf8');
   const error = entries.get('error');
   if (error && !isNil(error)) return cut(fromErrorValue(decode(error.bytes)).message, maxMessageChars);
   const value = [content, entries.get('structured')].find((given) => given && !isNil(given));
