@@ -1,18 +1,21 @@
-// The child's end of its pipe: blocking, whole frames. A write that is interrupted is never torn:
-// what has been written is counted, and the rest goes out before anything else does.
+// The child's end of its pipe: blocking, whole frames. A write that is interrupted is never torn: what may have
+// been written is written again, under the same number, before anything else is sent.
 
 import { readSync, writeSync } from 'node:fs';
-import { encodeFrame, type Frame, type FrameKind, readFrame } from '../protocol/child_messages.ts';
+import { encodeFrame, type Frame, type FrameKind, makePackets, readFrame } from '../protocol/child_messages.ts';
 import { StreamBuffer } from '../protocol/stream_buffer.ts';
 
 const readBytes = 64 * 1024;
+
+/** A frame on its way: the packet at `next` may have been written, those before it have been. */
+type Sending = { readonly packets: readonly Uint8Array[]; next: number };
 
 export class FramePipe {
   readonly #descriptor: number;
   readonly #received = new StreamBuffer();
   readonly #chunk = new Uint8Array(readBytes);
-  #frame: Uint8Array = new Uint8Array(0);
-  #written = 0;
+  #sending: Sending = { packets: [], next: 0 };
+  #packets = 0;
 
   constructor(descriptor: number) {
     this.#descriptor = descriptor;
@@ -20,20 +23,21 @@ export class FramePipe {
 
   /** Blocks until the frame is written. After an interruption the rest of it goes out with the next call. */
   write(kind: FrameKind, header: object | undefined, ...payload: readonly Uint8Array[]): void {
-    this.finishFrame();
-    const frame = encodeFrame(kind, header, ...payload);
-    this.#written = 0;
-    this.#frame = frame;
-    this.finishFrame();
+    this.#finishFrame();
+    const packets = [...makePackets(encodeFrame(kind, header, ...payload), this.#packets)];
+    // One assignment each, and this order: an interruption between them loses a frame that nobody has seen begin.
+    this.#packets += packets.length;
+    this.#sending = { packets, next: 0 };
+    this.#finishFrame();
   }
 
-  /** Writes what an interrupted `write` left. */
-  finishFrame(): void {
-    while (this.#written < this.#frame.length) {
-      // The sum is taken in the statement of the call: a program's interruption acts at a function's entry
-      // or a loop's end, so no bytes are ever written without being counted.
+  /** Writes what an interrupted `write` left; a packet that may have gone out goes out again. */
+  #finishFrame(): void {
+    const sending = this.#sending;
+    while (sending.next < sending.packets.length) {
       try {
-        this.#written += writeSync(this.#descriptor, this.#frame, this.#written);
+        writeSync(this.#descriptor, sending.packets[sending.next]!);
+        sending.next++;
       } catch (error) {
         if (!isInterruption(error)) throw error;
       }

@@ -59,6 +59,7 @@ export async function runCommand(args: string[]): Promise<number> {
   const interrupted = new AbortController();
   process.once('SIGINT', () => interrupted.abort(new Error('SIGINT')));
   process.once('SIGTERM', () => interrupted.abort(new Error('SIGTERM')));
+  process.once('SIGHUP', () => interrupted.abort(new Error('SIGHUP')));
   try {
     const socket = path.join(scratch, 'socket');
     const config = makeConfig({ workspace: { tools: true, roots: [cwd] }, pool: { warm: 1 } });

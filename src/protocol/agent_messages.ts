@@ -110,7 +110,7 @@ function describeIssue(issue: z.core.$ZodIssue): string {
     .join('');
   if (issue.code === 'unrecognized_keys') {
     return `${path ? `${path} has` : 'the parameters have'} no key ${
-      issue.keys.map((key) => JSON.stringify(key)).join(', ')
+      issue.keys.slice(0, 5).map((key) => JSON.stringify(key)).join(', ')
     }`;
   }
   return `${path || 'the parameters'}: ${expectation(issue)}, got ${

@@ -1,6 +1,8 @@
 // The frames between the daemon and a child, both ways on one private pipe (descriptor 3 of the child).
 // A frame: uint32le length of what follows, uint8 kind, uint32le header length, header (JSON), payload (bytes).
 // The first frame of a child is `ready`, the first to it is `program`. Never trusts: what comes from a child is checked.
+// What a child sends is cut into numbered packets, each written by one system call: a child that was interrupted while
+// it wrote cannot know whether that call was carried out, writes the packet again, and the daemon drops what it has.
 
 import { StreamBuffer } from './stream_buffer.ts';
 
@@ -146,6 +148,50 @@ export class FrameReader {
       if (!read) return;
       this.#buffer.consume(read.size);
       yield read.frame;
+    }
+  }
+}
+
+/** The most that a packet may hold. One write of so much to a socket is carried out whole or not at all. */
+const packetBytes = 16 * 1024;
+const packetHeaderBytes = 8;
+
+/** Cuts bytes into packets: uint32le number, uint32le length, then so many bytes. */
+export function* makePackets(bytes: Uint8Array, firstNumber: number): Generator<Uint8Array> {
+  for (let at = 0, number = firstNumber; at < bytes.length; at += packetBytes, number++) {
+    const part = bytes.subarray(at, at + packetBytes);
+    const packet = new Uint8Array(packetHeaderBytes + part.length);
+    const view = new DataView(packet.buffer);
+    view.setUint32(0, number >>> 0, true);
+    view.setUint32(4, part.length, true);
+    packet.set(part, packetHeaderBytes);
+    yield packet;
+  }
+}
+
+/** Puts packets together again; one that has come before is dropped. `feed` throws as a malformed frame does. */
+export class PacketReader {
+  readonly #buffer = new StreamBuffer();
+  #due = 0;
+
+  *feed(chunk: Uint8Array): Generator<Uint8Array> {
+    this.#buffer.append(chunk);
+    for (;;) {
+      const { bytes } = this.#buffer;
+      if (bytes.length < packetHeaderBytes) return;
+      const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+      const number = view.getUint32(0, true);
+      const length = view.getUint32(4, true);
+      if (length < 1 || length > packetBytes) {
+        throw new Error(`a packet must hold 1 to ${packetBytes} bytes, got ${length}`);
+      }
+      const again = number === (this.#due + 0xffff_ffff) % 0x1_0000_0000;
+      if (number !== this.#due && !again) throw new Error(`packet ${number} came where ${this.#due} was due`);
+      if (bytes.length < packetHeaderBytes + length) return;
+      this.#buffer.consume(packetHeaderBytes + length);
+      if (again) continue;
+      this.#due = (this.#due + 1) % 0x1_0000_0000;
+      yield bytes.subarray(packetHeaderBytes, packetHeaderBytes + length);
     }
   }
 }

@@ -116,7 +116,8 @@ export class Runs {
         owner: owner.key,
         summary: summarise(started, outcome),
         outcome,
-        records: run.ledger.records,
+        // Copies: what comes later is for nobody, and would not be counted.
+        records: outcome.calls,
       });
       return outcome;
     } finally {

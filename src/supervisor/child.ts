@@ -59,6 +59,11 @@ export class Child {
     return this.#state;
   }
 
+  /** Whether it can be given a program. */
+  get isWarm(): boolean {
+    return this.#state === 'warm' && this.#process.alive;
+  }
+
   /** Fulfilled when the child has locked itself up; rejected if it dies before. */
   get ready(): Promise<ReadyHeader> {
     return this.#ready.promise;

@@ -4,7 +4,7 @@
 import { Buffer } from 'node:buffer';
 import process from 'node:process';
 import type { Duplex } from 'node:stream';
-import { type Frame, FrameReader, maxFrameBytes } from '../protocol/child_messages.ts';
+import { type Frame, FrameReader, maxFrameBytes, PacketReader } from '../protocol/child_messages.ts';
 import { processorTime } from '../runtime/process_facts.ts';
 import type { Launch, Launched } from './launcher.ts';
 
@@ -27,6 +27,7 @@ const drainMs = 100;
 export class OwnedProcess {
   readonly #launched: Launched;
   readonly #handlers: ProcessHandlers;
+  readonly #packets = new PacketReader();
   readonly #reader = new FrameReader();
   readonly #exited = Promise.withResolvers<Exit>();
   #state: 'alive' | 'exited' | 'closed' = 'alive';
@@ -59,6 +60,11 @@ export class OwnedProcess {
 
   get pid(): number | undefined {
     return 'failed' in this.#launched ? undefined : this.#launched.process.pid;
+  }
+
+  /** False as soon as its exit is known. */
+  get alive(): boolean {
+    return this.#state === 'alive';
   }
 
   get exited(): Promise<Exit> {
@@ -100,7 +106,9 @@ export class OwnedProcess {
   #receive(chunk: Uint8Array): void {
     if (this.#refused !== undefined) return;
     try {
-      for (const frame of this.#reader.feed(chunk)) this.#handlers.frame(frame);
+      for (const bytes of this.#packets.feed(chunk)) {
+        for (const frame of this.#reader.feed(bytes)) this.#handlers.frame(frame);
+      }
     } catch (error) {
       this.#refused = (error as Error).message;
       this.#handlers.refused(this.#refused);

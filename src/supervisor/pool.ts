@@ -81,7 +81,7 @@ export class Pool {
     if (signal.aborted) return Promise.reject(signal.reason as Error);
     let child = this.#warm.shift();
     // One that is being ended for a bad frame still stands here until it is gone.
-    while (child && child.state !== 'warm') child = this.#warm.shift();
+    while (child && !child.isWarm) child = this.#warm.shift();
     if (child) {
       this.#give(child);
       this.#replacement ??= this.#clock.after(replaceAfterMs, () => this.refill());

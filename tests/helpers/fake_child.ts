@@ -4,7 +4,7 @@ import { Buffer } from 'node:buffer';
 import type { ChildProcess } from 'node:child_process';
 import { EventEmitter } from 'node:events';
 import { duplexPair, PassThrough } from 'node:stream';
-import { encodeFrame, type FinishedHeader, frameKinds } from '../../src/protocol/child_messages.ts';
+import { encodeFrame, type FinishedHeader, frameKinds, makePackets } from '../../src/protocol/child_messages.ts';
 import type { Launch, Launched } from '../../src/supervisor/launcher.ts';
 
 /** No process of this machine has such an id, so that a signal to its group reaches nobody. */
@@ -19,6 +19,7 @@ export class FakeChild {
   readonly launched: Extract<Launched, { pipe: unknown }>;
   readonly signals: string[] = [];
   readonly #received: Buffer[] = [];
+  #packets = 0;
 
   constructor(options: { pid?: number | undefined } = { pid: nextPid++ }) {
     const [ours, theirs] = duplexPair();
@@ -42,7 +43,18 @@ export class FakeChild {
   }
 
   send(...parameters: Parameters<typeof encodeFrame>): void {
-    this.end.write(encodeFrame(...parameters));
+    this.sendBytes(encodeFrame(...parameters));
+  }
+
+  /** Bytes of frames as they go out: in packets. */
+  packed(bytes: Uint8Array): Uint8Array {
+    const packets = [...makePackets(bytes, this.#packets)];
+    this.#packets += packets.length;
+    return Buffer.concat(packets);
+  }
+
+  sendBytes(bytes: Uint8Array): void {
+    this.end.write(this.packed(bytes));
   }
 
   ready(): void {

@@ -1,4 +1,5 @@
-// A daemon that is out of descriptors lives on, and serves again when they are back.
+// A daemon that is out of descriptors lives on, and serves again when they are back. On Deno it lives on and
+// drains, but accepts no more (docs/runtimes.md): there the end of the daemon is what is looked at.
 
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
@@ -53,6 +54,7 @@ test('a daemon without descriptors cannot start children, and serves again when 
   await new Promise((resolve) => setTimeout(resolve, 1000));
   for (const one of crowd) one.destroy();
   assert.equal(ended, undefined);
+  if ('deno' in process.versions) return;
 
   const served = (async () => {
     await using client = await Client.connect({ socket, agent: 'later' });

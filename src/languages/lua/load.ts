@@ -22,8 +22,7 @@ export function loadFunction(lua: Lua): HostFunction {
     }
     if (!mode.includes('t')) return refuse(lua, state, `attempt to load a text chunk (mode is '${mode}')`);
     const name = named ? lua.stringAt(state, 2) : isText ? source : Buffer.from(wholeChunk);
-    // A name is a C string; what is behind a zero byte would be lost in any case.
-    if (!lua.load(state, source, Buffer.from(name.subarray(0, 4096)).toString('utf8'))) {
+    if (!lua.load(state, source, chunkName(name))) {
       api.lua_pushnil!(state);
       api.lua_rotate!(state, -2, 1);
       return 2;
@@ -34,6 +33,12 @@ export function loadFunction(lua: Lua): HostFunction {
     }
     return 1;
   };
+}
+
+/** A name that is shown as it is keeps to one line, so that it cannot pass for more of a traceback. */
+function chunkName(name: Uint8Array): string {
+  const text = Buffer.from(name.subarray(0, 4096)).toString('utf8');
+  return /^[=@]/.test(text) ? text.replace(/\p{Cc}/gu, ' ') : text;
 }
 
 function refuse(lua: Lua, state: State, message: string): number {

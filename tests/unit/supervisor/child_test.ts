@@ -95,11 +95,27 @@ test('frames in chunks of one byte are the same', async () => {
       cpuMs: 0,
     }),
   ]);
-  for (const byte of bytes) fake.end.write(Uint8Array.of(byte));
+  for (const byte of fake.packed(bytes)) fake.end.write(Uint8Array.of(byte));
   await until(() => ends.length === 1);
   assert.deepEqual(printed, ['abc']);
   fake.exit(0);
   await child.exited;
+});
+
+test('a packet that comes twice is taken once, and one out of its turn is malformed', async () => {
+  const { fake, child, printed, ends } = await running();
+  const packet = fake.packed(encodeFrame(frameKinds.printed, undefined, new TextEncoder().encode('once ')));
+  fake.end.write(packet);
+  fake.end.write(packet);
+  fake.send(frameKinds.printed, undefined, new TextEncoder().encode('next'));
+  await until(() => printed.length === 2);
+  assert.deepEqual(printed, ['once ', 'next']);
+  fake.packed(Uint8Array.of(1));
+  fake.send(frameKinds.printed, undefined, new TextEncoder().encode('lost'));
+  await until(() => fake.signals.length > 0);
+  fake.exit(null, 'SIGKILL');
+  await child.exited;
+  assert.match(JSON.stringify(ends), /packet \d+ came where \d+ was due/);
 });
 
 test('a child that dies before it is ready rejects, with what it said', async () => {
@@ -184,7 +200,7 @@ test('a malformed frame costs the child, and its run ends once', async () => {
   ];
   for (const [name, bytes, problem] of table) {
     const { fake, child, ends, calls, lines } = await running();
-    fake.end.write(bytes);
+    fake.sendBytes(bytes);
     await until(() => fake.signals.length > 0);
     // What follows is not read any more.
     fake.send(frameKinds.call, callHeader, Uint8Array.of(0x80));
