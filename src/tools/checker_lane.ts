@@ -83,6 +83,14 @@ export class CheckerLane {
   }
 
   async #carryOut(job: Job): Promise<JobEnd> {
+    const first = await this.#try(job);
+    // A process that died while it was idle is found out only when it is asked: that is not the job's fault.
+    return first === 'gone'
+      ? await this.#try(job).then((end) => end === 'gone' ? { fault: 'the checker dies again and again' } : end)
+      : first;
+  }
+
+  async #try(job: Job): Promise<JobEnd | 'gone'> {
     if (this.#closed) return { fault: 'the daemon is shutting down' };
     if (this.#checker && (this.#checker.gone || this.#checker.schemas >= mostSchemas)) {
       await this.#checker.end();
@@ -108,7 +116,8 @@ export class CheckerLane {
       return await checker.judge(job.schema, job.args);
     } catch (error) {
       if (late) return 'late';
-      throw error;
+      this.#log.warn({ problem: (error as Error).message }, 'a checker is gone');
+      return 'gone';
     }
   }
 }
