@@ -1,7 +1,8 @@
 // The Unix socket that agents connect to: claimed without ever taking it from a living daemon, private from
 // its first moment, and removed at the end if it is still ours.
 
-import { chmodSync, linkSync, lstatSync, mkdirSync, renameSync, rmSync } from 'node:fs';
+import { Buffer } from 'node:buffer';
+import { chmodSync, linkSync, lstatSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import path from 'node:path';
 import process from 'node:process';
@@ -10,6 +11,8 @@ import process from 'node:process';
 const longestPath = 107;
 /** What is put behind the name of a socket while it is claimed, the longest of it. */
 const suffix = `.${process.pid}.old`;
+const draftFolder = '.rw-';
+const draftName = `${draftFolder}XXXXXX/s`;
 
 export type UnixListener = {
   /** Accepts no more connections and removes the socket. */
@@ -24,24 +27,25 @@ export async function listenUnix(
   options: { file: string; mode: number; accept: (socket: Socket) => void },
 ): Promise<UnixListener> {
   const file = path.resolve(options.file);
-  const draft = `${file}.${process.pid}`;
-  if (Buffer.byteLength(file + suffix) > longestPath) {
-    throw new Error(
-      `Cannot listen at ${file}: its path must have at most ${longestPath - suffix.length} bytes`,
-    );
+  const folder = path.dirname(file);
+  const longest = longestPath - Math.max(suffix.length, draftName.length - path.basename(file).length);
+  if (Buffer.byteLength(file) > longest) {
+    throw new Error(`Cannot listen at ${file}: its path must have at most ${longest} bytes`);
   }
-  mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
   const server = createServer({ pauseOnConnect: false, allowHalfOpen: true }, options.accept);
-  rmSync(draft, { force: true });
-  await listenPrivately(server, draft);
+  // A folder that is private however the socket is made, so that it is so before it has its mode.
+  const draft = mkdtempSync(path.join(folder, draftFolder));
   try {
-    chmodSync(draft, options.mode);
-    await claim(draft, file);
+    const socket = path.join(draft, 's');
+    await listenPrivately(server, socket);
+    chmodSync(socket, options.mode);
+    await claim(socket, file);
   } catch (error) {
     server.close();
     throw error;
   } finally {
-    rmSync(draft, { force: true });
+    rmSync(draft, { recursive: true, force: true });
   }
   const own = lstatSync(file);
   return {
@@ -53,14 +57,16 @@ export async function listenUnix(
 }
 
 function listenPrivately(server: Server, file: string): Promise<void> {
-  const mask = process.umask(0o077);
   return new Promise<void>((resolve, reject) => {
     server.once('error', reject);
+    // Put back at once: the mask is the whole process's, and others may be starting to listen too.
+    const mask = process.umask(0o077);
     server.listen(file, () => {
       server.off('error', reject);
       resolve();
     });
-  }).finally(() => process.umask(mask));
+    process.umask(mask);
+  });
 }
 
 /** Gives the listening socket `draft` the name `file`; a link fails where something stands, so two starters cannot both have it. */

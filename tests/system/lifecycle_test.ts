@@ -8,7 +8,7 @@ import path from 'node:path';
 import process from 'node:process';
 import { afterEach, beforeEach, test } from 'node:test';
 import { Client } from '../../src/client/client.ts';
-import { childrenOf, isAlive, runCommand, spawnDaemon, until } from '../helpers/daemon.ts';
+import { childrenOf, isAlive, runCommand, spawnDaemon, TestDaemon, until } from '../helpers/daemon.ts';
 
 let folder: string;
 const killed: number[] = [];
@@ -148,19 +148,13 @@ test(
   },
 );
 
-test('children that die at once are told in the status and to those who wait, and the daemon serves on', async () => {
-  const { TestDaemon } = await import('../helpers/daemon.ts');
+test('a warm child that is killed from outside is replaced', async () => {
   await using daemon = await TestDaemon.start({ pool: { warm: 1 } });
   await using agent = await daemon.connect();
-  assert.equal((await agent.runCode('print(1)')).output, '1\n');
-  await until(async () => (await agent.status()).pools.lua.warm === 1, 'the pool is warm');
-  // A warm child that is killed from outside is replaced.
-  const before = childrenOf(process.pid);
-  const { started } = (await agent.status()).pools.lua;
-  for (const pid of before) process.kill(pid, 'SIGKILL');
-  await until(async () => {
-    const { lua } = (await agent.status()).pools;
-    return lua.started > started && lua.warm === 1;
-  }, 'it is replaced');
+  const pool = async () => (await agent.status()).pools.lua;
+  await until(async () => (await pool()).warm === 1, 'the pool is warm');
+  const { started } = await pool();
+  for (const pid of childrenOf(process.pid).filter(isAlive)) process.kill(pid, 'SIGKILL');
+  await until(async () => (await pool()).started > started && (await pool()).warm === 1, 'it is replaced');
   assert.equal((await agent.runCode('print(2)')).output, '2\n');
 });
