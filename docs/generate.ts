@@ -46,7 +46,7 @@ const consequences: Record<LimitName, string> = {
   wall_ms: 'the run ends as `time`, clock `wall`',
   memory_bytes: 'the run ends as `memory`',
   printed_bytes: 'the rest is dropped and counted; the program goes on',
-  result_bytes: 'the call is an error to the program, which goes on',
+  result_bytes: 'the program gets nil and a message, and goes on',
   total_result_bytes: 'the run ends as `results`',
   return_bytes: 'planned, with JavaScript programs',
   report_chars: 'head and tail are shown; the whole output is in a spill file',

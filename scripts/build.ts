@@ -10,7 +10,16 @@ import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const target = path.join(root, 'dist');
-const command = 'lib/cli/main.js';
+const command = 'bin/runwarden.js';
+
+/** Older versions cannot even parse the rest, so what tells them apart is in words that they know. */
+const launcher = `#!/usr/bin/env node
+if (!process.versions.deno && Number(process.versions.node.split('.')[0]) < 24) {
+  console.error('runwarden: Node 24 or later is required, this is ' + process.version);
+  process.exit(1);
+}
+await import('../lib/cli/main.js');
+`;
 
 type Manifest = Readonly<Record<string, unknown>>;
 
@@ -56,11 +65,13 @@ function finishDeclarations(): void {
 
 function makeCommand(): void {
   const file = path.join(target, command);
-  writeFileSync(file, '#!/usr/bin/env node\n' + readFileSync(file, 'utf8'));
+  mkdirSync(path.dirname(file), { recursive: true });
+  writeFileSync(file, launcher);
   chmodSync(file, 0o755);
 }
 
 function copyDocuments(): void {
+  cpSync(path.join(root, 'examples'), path.join(target, 'examples'), { recursive: true });
   const documents = readdirSync(root).filter((name) => name.endsWith('.md') || name === 'LICENSE');
   for (const name of documents) cpSync(path.join(root, name), path.join(target, name));
   cpSync(path.join(root, 'docs'), path.join(target, 'docs'), {

@@ -25,7 +25,7 @@ const help = [
 
 async function main(args: string[]): Promise<number> {
   const [name = '--help', ...rest] = args;
-  if (name === '--help' || name === '-h') return say(help);
+  if (name === '--help' || name === '-h' || name === 'help') return say(help);
   if (name === '--version') return say(version);
   const verb = Object.hasOwn(verbs, name) ? verbs[name] : undefined;
   if (!verb) {

@@ -1,15 +1,18 @@
 // `run FILE`: one program against an embedded daemon with the workspace tools, progress on a terminal,
-// the report on standard output. Needs no configuration and leaves nothing behind but spill files.
+// the report on standard output. Needs no configuration; leaves behind spill files and the children's prepared modules.
 
-import { mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs';
+import { Buffer } from 'node:buffer';
+import { mkdtempSync, readFileSync, realpathSync, rmSync, statSync } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import path from 'node:path';
 import process from 'node:process';
+import { buffer } from 'node:stream/consumers';
 import { parseArgs } from 'node:util';
 import { Client } from '../client/client.ts';
 import { makeConfig } from '../config/config.ts';
 import { Daemon } from '../daemon/daemon.ts';
 import { createLog } from '../observe/log.ts';
+import { defaultMostComputeMs } from '../protocol/limits.ts';
 import { progressLine } from './progress_line.ts';
 import { UsageError } from './usage.ts';
 
@@ -17,14 +20,15 @@ const usage = `usage: runwarden run FILE [--cwd DIR] [--timeout SECONDS] [--json
 
   FILE               a Lua program; - reads it from standard input
   --cwd DIR          the workspace of its tools read_file, list_files, search_files (default: the current folder)
-  --timeout SECONDS  compute budget
-  --json             print the outcome as JSON instead of the report
+  --timeout SECONDS  compute budget, 30 by default, at most 120
+  --json             print the outcome as JSON instead of the report; 64-bit integers as text, bytes as {"base64": ...}
   --quiet            no progress on the terminal
 
 Exit code: 0 if the program ended ok, 3 if it failed, 2 for a mistake on the command line, 1 for anything else.
 `;
 
 const failedCode = 3;
+const mostSecs = defaultMostComputeMs / 1000;
 
 export async function runCommand(args: string[]): Promise<number> {
   const { values, positionals } = parseArgs({
@@ -47,10 +51,12 @@ export async function runCommand(args: string[]): Promise<number> {
     throw new UsageError('run needs one FILE; see runwarden run --help');
   }
   const timeoutSecs = values.timeout === undefined ? undefined : Number(values.timeout);
-  if (timeoutSecs !== undefined && !(timeoutSecs > 0)) {
-    throw new UsageError(`--timeout must be a number of seconds above 0, got ${JSON.stringify(values.timeout)}`);
+  if (timeoutSecs !== undefined && !(timeoutSecs > 0 && timeoutSecs <= mostSecs)) {
+    throw new UsageError(
+      `--timeout must be a number of seconds above 0 and at most ${mostSecs}, got ${JSON.stringify(values.timeout)}`,
+    );
   }
-  const program = readProgram(file);
+  const program = await readProgram(file);
   const cwd = resolveFolder(values.cwd ?? '.');
 
   // Private and short: the path of a socket is bounded.
@@ -78,32 +84,48 @@ export async function runCommand(args: string[]): Promise<number> {
       ...(timeoutSecs === undefined ? {} : { timeoutSecs }),
     });
     line.clear();
-    process.stdout.write(values.json ? JSON.stringify(outcome, jsonValue, 2) + '\n' : outcome.report);
+    const report = process.stdout.isTTY ? printable(outcome.report) : outcome.report;
+    await print(values.json ? JSON.stringify(outcome, jsonValue, 2) + '\n' : report);
     return outcome.kind === 'ok' ? 0 : failedCode;
   } finally {
     rmSync(scratch, { recursive: true, force: true });
   }
 }
 
-function readProgram(file: string): Uint8Array {
+async function readProgram(file: string): Promise<Uint8Array> {
   try {
-    return readFileSync(file === '-' ? 0 : file);
+    return file === '-' ? await buffer(process.stdin) : readFileSync(file);
   } catch (error) {
     throw new UsageError(`Cannot read program ${JSON.stringify(file)}: ${(error as Error).message}`);
   }
 }
 
 function resolveFolder(folder: string): string {
+  const refuse = (reason: string) => new UsageError(`Cannot use --cwd ${JSON.stringify(folder)}: ${reason}`);
+  let resolved: string;
   try {
-    return realpathSync(folder);
+    resolved = realpathSync(folder);
   } catch (error) {
-    throw new UsageError(`Cannot use --cwd ${JSON.stringify(folder)}: ${(error as Error).message}`);
+    throw refuse((error as Error).message);
   }
+  if (!statSync(resolved).isDirectory()) throw refuse('it is no folder');
+  return resolved;
 }
 
-const jsonValue = (_key: string, value: unknown): unknown =>
-  typeof value === 'bigint'
-    ? String(value)
-    : value instanceof Uint8Array
-    ? Buffer.from(value).toString('base64')
-    : value;
+/** Fulfilled when standard output has taken the text; rejected if it cannot, as on a full disk. */
+function print(text: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    process.stdout.once('error', reject);
+    process.stdout.write(text, (error) => error ? reject(error) : resolve());
+  });
+}
+
+/** For a terminal: what a program printed must not steer it. Line ends and tabs stay. */
+const printable = (text: string): string => text.replace(/[^\P{Cc}\n\t]/gu, '\ufffd');
+
+/** As JSON has neither: a 64-bit integer as text, bytes as `{"base64": ...}`. */
+function jsonValue(this: unknown, key: string, value: unknown): unknown {
+  const own = (this as Record<string, unknown>)[key];
+  if (own instanceof Uint8Array) return { base64: Buffer.from(own).toString('base64') };
+  return typeof value === 'bigint' ? String(value) : value;
+}

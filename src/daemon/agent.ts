@@ -238,9 +238,13 @@ export class Agent {
         `Cannot run program: timeout_secs must be at most ${mostSecs}, got ${params.timeout_secs}`,
       );
     }
-    const asked = params.timeout_secs === undefined
+    const budgetMs = params.timeout_secs === undefined
+      ? undefined
+      : Math.max(1, Math.round(params.timeout_secs * 1000));
+    // Where both are given the smaller holds.
+    const asked = budgetMs === undefined
       ? {}
-      : { compute_ms: Math.max(1, Math.round(params.timeout_secs * 1000)) };
+      : { compute_ms: Math.min(budgetMs, params.limits?.compute_ms ?? budgetMs) };
     const limits = lowerLimits(
       config.limits.lua,
       { ...params.limits as Record<string, number>, ...asked },

@@ -66,7 +66,7 @@ export const limitTable = {
     javascript: MiB,
     least: 1,
     most: 16 * MiB,
-    meaning: 'one result; a larger one is an error of its call',
+    meaning: 'one result; a larger one is withheld, and its call told as failed',
   },
   total_result_bytes: {
     unit: 'bytes',
@@ -135,7 +135,13 @@ export function lowerLimits(
       refuse(`limits.${name} must be a whole number of at least ${least}, got ${value}`);
     }
     const most = name === 'compute_ms' ? Math.max(held, mostComputeMs) : held;
-    if (value > most) refuse(`limits.${name} must be at most ${most}, got ${value}; a request may only lower it`);
+    if (value > most) {
+      refuse(
+        `limits.${name} must be at most ${most}, got ${value}${
+          name === 'compute_ms' ? '' : '; a request may only lower it'
+        }`,
+      );
+    }
     limits[name] = value;
   }
   return Object.freeze(limits) as Limits;

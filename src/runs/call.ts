@@ -193,8 +193,12 @@ function withoutUnused(answer: ToolAnswer | 'timeout' | 'stopped'): ToolAnswer |
   return typeof answer === 'string' || !answer.content ? answer : { ...answer, structured: undefined };
 }
 
-/** Bytes of what a program gets: of the text and the structured value, or of the message where there is neither. */
+/**
+ * Bytes of what a program gets: of the text or of the structured value, whichever is larger, since the one says what
+ * the other does; of the message where there is neither.
+ */
 function contentSize({ content, structured, message }: ToolAnswer): number {
-  if (content) return (textBytes(content)?.length ?? content.bytes.length) + (structured?.bytes.length ?? 0);
+  const text = content ? textBytes(content)?.length ?? content.bytes.length : 0;
+  if (content) return Math.max(text, structured?.bytes.length ?? 0);
   return structured ? structured.bytes.length : Buffer.byteLength(message);
 }

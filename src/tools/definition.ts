@@ -35,7 +35,7 @@ export function luaDefinition(
     'Runs a Lua 5.4 program that can call your tools; only what it prints comes back to you.',
     'Use it when three or more calls would otherwise follow a fixed sequence, or when the arguments of the next call can be computed from the answer to the last. Do not use it when you have to read a result before you can decide what to do next, or for a single call.',
     'tool.NAME{key = value} calls a tool (tool["any-name"]{...} for names that are no identifiers). It ran and succeeded: the text is returned (a table, if the tool has only structured data). It ran and failed: nil and a message. It could not be run: an error is raised. wizard.call(name, args) never raises and returns {ok, status, content, structured}. wizard.tools() lists the names.',
-    'Nothing else is kept between programs: no variables, no functions. print what you need, and print it short. If you read a skill or other instructions inside a program, print its text, or you will not have seen it.',
+    'Nothing else is kept between programs: no variables, no functions. print what you need, and print it short; a table prints as an address, so print its fields. If you read a skill or other instructions inside a program, print its text, or you will not have seen it.',
     `Limits: ${limits.compute_ms / 1000} s of computing (timeout_secs, at most ${
       mostComputeMs / 1000
     }; time inside tools is not counted), ${limits.wall_ms / 1000} s in all, ${limits.calls} calls, ${

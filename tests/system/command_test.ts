@@ -2,11 +2,12 @@
 
 import assert from 'node:assert/strict';
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { spawn } from 'node:child_process';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import process from 'node:process';
 import { after, test } from 'node:test';
-import { projectFolder, runCommand, until } from '../helpers/daemon.ts';
+import { commandFor, projectFolder, runCommand, until } from '../helpers/daemon.ts';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'rw-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
@@ -29,6 +30,44 @@ test('a program from standard input that fails gives exit code 3 and its report'
   const { code, stdout } = await run(['run', '-'], 'error("no")');
   assert.equal(code, 3);
   assert.match(stdout, /^run_code error: program:1: no\n/);
+});
+
+test('a program that comes late on standard input, and in parts, is waited for', async () => {
+  const [executable, line] = commandFor('run', '-');
+  const child = spawn(executable, line, {
+    cwd: projectFolder,
+    env: { ...process.env, ...env },
+    stdio: ['pipe', 'pipe', 'ignore'],
+  });
+  let stdout = '';
+  child.stdout.on('data', (chunk) => stdout += chunk);
+  // Read from the start: what waits for the input must not depend on when it comes.
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  child.stdin.write('print("one") ');
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  child.stdin.end('print("two")');
+  const code = await new Promise((resolve) => child.on('close', resolve));
+  assert.equal(code, 0);
+  assert.match(stdout, /output:\none\ntwo\n/);
+});
+
+test('standard output that cannot be written to is told, and nothing is left behind', async () => {
+  const [executable, line] = commandFor('run', 'examples/first.lua', '--cwd', 'examples');
+  const child = spawn('sh', ['-c', 'exec "$0" "$@" > /dev/full', executable, ...line], {
+    cwd: projectFolder,
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  let stderr = '';
+  child.stderr.on('data', (chunk) => stderr += chunk);
+  assert.equal(await new Promise((resolve) => child.on('close', resolve)), 1);
+  assert.match(stderr, /^runwarden: .*ENOSPC|no space/i);
+  assert.ok(!readdirSync(folder).some((name) => name.startsWith('runwarden-')));
+});
+
+test('bytes in the outcome as JSON are told from text', async () => {
+  const { stdout } = await run(['run', '-', '--json'], 'io.write("\\xff\\0")');
+  assert.deepEqual(JSON.parse(stdout).output, { base64: '/wA=' });
 });
 
 test('the outcome as JSON is data', async () => {
@@ -62,8 +101,10 @@ const mistakes: [string[], RegExp][] = [
   [['run', 'package.json', '--cwd', '/none'], /^runwarden: Cannot use --cwd "\/none": ENOENT/],
   [
     ['run', 'package.json', '--timeout', 'soon'],
-    /^runwarden: --timeout must be a number of seconds above 0, got "soon"\n$/,
+    /^runwarden: --timeout must be a number of seconds above 0 and at most 120, got "soon"\n$/,
   ],
+  [['run', 'package.json', '--timeout', 'Infinity'], /^runwarden: --timeout must be a number/],
+  [['run', 'package.json', '--cwd', 'package.json'], /it is no folder\n$/],
   [['serve'], /^runwarden: serve needs --socket PATH and --state DIR; see runwarden serve --help\n$/],
   [
     ['serve', '--socket', 'x', '--state', 'y', '--log-level', 'loud'],

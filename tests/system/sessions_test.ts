@@ -166,3 +166,18 @@ test('integers beyond 2^53 reach handlers as the agent wishes', async () => {
   }
   assert.deepEqual(seen, [[9007199254740993n, 7], [9007199254740992, 7], [9007199254740993n, 7n]]);
 });
+
+test('progress is told while a program only computes', async () => {
+  await using agent = await daemon.connect();
+  const { promise: heard, resolve } = Promise.withResolvers<void>();
+  let notices = 0;
+  const running = agent.runCode('while true do end', {
+    runId: 'computing',
+    progress: ({ compute_ms: computeMs }) => {
+      if (++notices >= 2 && computeMs > 500) resolve();
+    },
+  });
+  await heard;
+  await agent.cancel('computing');
+  assert.equal((await running).kind, 'interrupted');
+});

@@ -244,6 +244,15 @@ export class Lua {
     this.#api.lua_rawgeti!(state, registryIndex, BigInt(reference));
   }
 
+  /** Whether the value at `index` is the one kept. */
+  isKept(state: State, index: number, reference: number): boolean {
+    this.#api.lua_pushvalue!(state, index);
+    this.pushKept(state, reference);
+    const same: boolean = this.#api.lua_rawequal!(state, -1, -2) !== 0;
+    this.pop(state, 2);
+    return same;
+  }
+
   withCString<T>(text: string, use: (pointer: number) => T): T {
     const bytes = encoder.encode(text + '\0');
     const pointer: number = this.#api.malloc!(bytes.length);

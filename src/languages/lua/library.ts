@@ -32,6 +32,7 @@ export function installLibrary(lua: Lua, host: ProgramHost): LibraryState {
   const arrayMark = lua.keep(state);
   // Set once: what a closure made by `tool.NAME` calls, whatever becomes of the globals.
   let ended: ProgramEnded | undefined;
+  let toolTable = 0;
 
   const request = (tool: string, structured: boolean, packed: Uint8Array): HostAnswer => {
     if (ended) throw ended;
@@ -44,6 +45,9 @@ export function installLibrary(lua: Lua, host: ProgramHost): LibraryState {
   /** The arguments at `index` as MessagePack: a table, or nothing for an empty one. */
   const readArguments = (current: State, index: number, example: string): Uint8Array => {
     const type = lua.typeAt(current, index);
+    if (type === luaType.table && lua.isKept(current, index, toolTable)) {
+      throw new ValueProblem(`is called with a dot, as in ${example}, not with a colon`);
+    }
     if (type === luaType.none || type === luaType.nil) return Uint8Array.of(0x80);
     if (type !== luaType.table) {
       throw new ValueProblem(
@@ -158,6 +162,8 @@ export function installLibrary(lua: Lua, host: ProgramHost): LibraryState {
   lua.pushFunction(state, toolIndex);
   lua.setField(state, -2, '__index');
   api.lua_setmetatable!(state, -2);
+  api.lua_pushvalue!(state, -1);
+  toolTable = lua.keep(state);
   lua.setGlobal(state, 'tool');
 
   api.lua_createtable!(state, 0, 8);

@@ -121,15 +121,20 @@ test('a limit cuts at a line break, and next_line goes on until the file is whol
   assert.equal(pages, Math.ceil(Buffer.byteLength(whole) / 1000));
 });
 
-test('a file of just the room is complete, one byte more is not', async () => {
+test('a file of just the room comes whole, one byte more is refused unless parts are asked for', async () => {
   await writeFile(join(root, 'fits'), 'x'.repeat(100));
   assert.equal((await readOk({ path: 'fits' }, 100)).complete, true);
-  assert.equal((await readOk({ path: 'fits' }, 99)).complete, false);
+  assert.deepEqual(await read({ path: 'fits' }, 99), {
+    ok: false,
+    message:
+      'Cannot read fits whole: it has 100 bytes, and one result may have 99; read parts of it by start_line and line_count',
+  });
+  assert.equal((await readOk({ path: 'fits', start_line: 1 }, 99)).complete, false);
 });
 
 test('a line larger than the limit is cut between characters and has no next line', async () => {
   await writeFile(join(root, 'wide'), '\u{1f600}'.repeat(100));
-  const answer = await readOk({ path: 'wide' }, 41);
+  const answer = await readOk({ path: 'wide', start_line: 1 }, 41);
   assert.equal(answer.content, '\u{1f600}'.repeat(10));
   assert.deepEqual([answer.complete, answer.structured['next_line']], [false, null]);
 });

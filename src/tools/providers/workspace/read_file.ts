@@ -72,6 +72,13 @@ export const readFileTool: WorkspaceTool = {
       const start = await seekLine(file.handle, { startLine, asked: path, signal });
       if (isRefusal(start)) return { ok: false, message: start.refused };
       const room = Math.max(0, maxBytes - envelopeBytes - Buffer.byteLength(path));
+      // Asked for whole, a file comes whole or not at all: text alone could not tell that something is missing.
+      if (args['start_line'] === undefined && args['line_count'] === undefined && file.size > room) {
+        const message = `Cannot read ${
+          named(path)
+        } whole: it has ${file.size} bytes, and one result may have ${room}; read parts of it by start_line and line_count`;
+        return { ok: false, message };
+      }
       const piece = await readLines(file.handle, { start, lineCount, room, size: file.size, signal });
       const text = await decode(piece.bytes, signal);
       const complete = startLine === 1 && piece.atEnd;
