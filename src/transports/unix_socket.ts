@@ -2,15 +2,26 @@
 // its first moment, and removed at the end if it is still ours.
 
 import { Buffer } from 'node:buffer';
-import { chmodSync, linkSync, lstatSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
+import {
+  chmodSync,
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import path from 'node:path';
 import process from 'node:process';
 
 /** Longest path of a socket that the kernel takes, in bytes. */
 const longestPath = 107;
-/** What is put behind the name of a socket while it is claimed, the longest of it. */
-const suffix = `.${process.pid}.old`;
+/** Behind the name of a socket while it is claimed. */
+const lockSuffix = '.lock';
+const [mostTries, betweenTriesMs] = [200, 50];
 const draftFolder = '.rw-';
 const draftName = `${draftFolder}XXXXXX/s`;
 
@@ -28,7 +39,7 @@ export async function listenUnix(
 ): Promise<UnixListener> {
   const file = path.resolve(options.file);
   const folder = path.dirname(file);
-  const longest = longestPath - Math.max(suffix.length, draftName.length - path.basename(file).length);
+  const longest = longestPath - Math.max(0, draftName.length - path.basename(file).length);
   if (Buffer.byteLength(file) > longest) {
     throw new Error(`Cannot listen at ${file}: its path must have at most ${longest} bytes`);
   }
@@ -40,7 +51,7 @@ export async function listenUnix(
     const socket = path.join(draft, 's');
     await listenPrivately(server, socket);
     chmodSync(socket, options.mode);
-    await claim(socket, file);
+    await withLock(file, draft, () => claim(socket, file));
   } catch (error) {
     server.close();
     throw error;
@@ -69,37 +80,75 @@ function listenPrivately(server: Server, file: string): Promise<void> {
   });
 }
 
-/** Gives the listening socket `draft` the name `file`; a link fails where something stands, so two starters cannot both have it. */
+/** Gives the listening socket `draft` the name `file`, while no other starter is at it. */
 async function claim(draft: string, file: string): Promise<void> {
-  for (let tries = 0; tries < 5; tries++) {
-    try {
-      linkSync(draft, file);
-      return;
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-    }
-    await removeStale(file);
+  const there = await ask(file);
+  if (there === 'served') {
+    throw new Error(`Cannot listen at ${file}: another daemon serves there; stop it, or choose another socket`);
   }
-  throw new Error(`Cannot listen at ${file}: others take it again and again`);
+  if (there === 'refused') rmSync(file);
+  linkSync(draft, file);
 }
 
-/** Removes a socket that nobody serves. It is moved aside and asked once more, in case another starter has just placed a living one. */
-async function removeStale(file: string): Promise<void> {
-  const inUse = new Error(`Cannot listen at ${file}: another daemon serves there; stop it, or choose another socket`);
-  const there = await ask(file);
-  if (there === 'gone') return;
-  if (there === 'served') throw inUse;
-  const aside = file + suffix;
+/**
+ * Does `work` while it has the lock beside the socket: a link to a file with the holder's process id, made whole and
+ * at once. One whose holder is dead is taken over.
+ */
+async function withLock(file: string, draft: string, work: () => Promise<void>): Promise<void> {
+  const own = path.join(draft, 'pid');
+  const lock = file + lockSuffix;
+  writeFileSync(own, String(process.pid));
+  for (let tries = 0; !tryLink(own, lock); tries++) {
+    const holder = readHolder(lock);
+    if (holder !== undefined && !isAlive(holder)) {
+      // Moved away and not removed, so that of several who find it dead one only takes it from its place.
+      moveAway(lock, path.join(draft, `dead${tries}`));
+    } else if (tries < mostTries) {
+      await new Promise((resolve) => setTimeout(resolve, betweenTriesMs));
+    } else {
+      throw new Error(`Cannot listen at ${file}: process ${holder} has been starting there for too long (${lock})`);
+    }
+  }
   try {
-    renameSync(file, aside);
+    await work();
+  } finally {
+    rmSync(lock, { force: true });
+  }
+}
+
+function moveAway(from: string, to: string): void {
+  try {
+    renameSync(from, to);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return;
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error; // Another starter was first.
+  }
+}
+
+function tryLink(existing: string, name: string): boolean {
+  try {
+    linkSync(existing, name);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
     throw error;
   }
-  const living = await ask(aside) === 'served';
-  if (living) linkSync(aside, file);
-  rmSync(aside, { force: true });
-  if (living) throw inUse;
+}
+
+function readHolder(lock: string): number | undefined {
+  try {
+    return Number(readFileSync(lock, 'utf8'));
+  } catch {
+    return undefined; // Given back meanwhile.
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
 }
 
 /** Only a refused connection proves that nobody serves. */
