@@ -16,7 +16,10 @@ const codeMeanings: Record<ErrorCode, { readonly meaning: string; readonly data?
     not_hello: { meaning: 'a request came before `hello`' },
     unsupported_protocol: { meaning: '`hello` asked for a version of the protocol that the daemon does not speak' },
     unauthorized: { meaning: 'a token is missing or wrong', reserved: true },
-    invalid_message: { meaning: 'the bytes are no message of this protocol; the connection is closed after it' },
+    invalid_message: {
+      meaning:
+        'the bytes are no message of this protocol, and the connection is closed after it; or a map in the parameters has a key that is no text, and it stays',
+    },
     invalid_params: { meaning: 'the parameters are not as they must be; the message names the key' },
     unknown_method: { meaning: 'there is no request of this name' },
     message_too_large: { meaning: 'a message passes a bound of the wire; the connection is closed after it' },
